@@ -1,0 +1,126 @@
+// What a run found out, for the reports to print. Plain data, no behaviour.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mask.h"
+#include "base/problem.h"
+#include "base/tensor.h"
+#include "base/work.h"
+
+namespace fmha_bwd {
+
+struct Extent {
+  double min = 0.0;
+  double max = 0.0;
+};
+
+/// Of one gradient as the device computed it.
+struct GradientSummary {
+  TensorId id = TensorId::dq;
+  double mean_abs = 0.0;
+  double l2_norm = 0.0;
+  Extent range;
+  std::optional<double> max_diff_to_no_mask;  // largest |difference|; nothing where no_mask was not run
+};
+
+/// One wrong element.
+struct Mismatch {
+  Shape index;
+  double actual = 0.0;
+  double expected = 0.0;
+};
+
+/// One tensor against the fp64 reference. Each error is allowed its budget; `passed` is
+/// max_diff <= max_diff_budget and l2_diff <= l2_budget and no element outside them, so that a NaN fails.
+struct TensorVerdict {
+  TensorId id = TensorId::dq;
+  bool passed = false;
+  double max_diff = 0.0;
+  double max_diff_budget = 0.0;
+  double l2_diff = 0.0;
+  double l2_budget = 0.0;
+  double reference_l2 = 0.0;
+  std::int64_t elements = 0;
+  std::int64_t wrong = 0;       // elements with !(|error| <= max_diff_budget)
+  std::vector<Mismatch> worst;  // of the wrong ones, the largest errors first, a few
+  bool guard_damaged = false;   // something was written after the tensor's end
+
+  /// ||error|| / ||reference||; nothing where the reference is zero.
+  std::optional<double> relative_l2() const {
+    if (reference_l2 == 0.0) return std::nullopt;
+    return l2_diff / reference_l2;
+  }
+  /// The larger of the two errors' shares of their budgets; 1 is the limit.
+  double budget_share() const {
+    const double by_max = max_diff_budget > 0.0 ? max_diff / max_diff_budget : (max_diff == 0.0 ? 0.0 : 1e9);
+    const double by_l2 = l2_budget > 0.0 ? l2_diff / l2_budget : (l2_diff == 0.0 ? 0.0 : 1e9);
+    return by_max > by_l2 ? by_max : by_l2;
+  }
+};
+
+/// Milliseconds, the medians over `samples` backward passes, and the rates that follow from the total.
+struct Timing {
+  std::int64_t warmup = 0;
+  std::int64_t samples = 0;
+  double zero_dq_ms = 0.0;
+  double dot_do_o_ms = 0.0;
+  double dq_dk_dv_ms = 0.0;
+  double convert_dq_ms = 0.0;
+  double total_ms = 0.0;
+  double total_min_ms = 0.0;
+  double total_max_ms = 0.0;
+  double tflops = 0.0;        // exact visible pairs
+  double tflops_dense = 0.0;  // all pairs, as some tools print it
+};
+
+struct MaskResult {
+  MaskKind mask = MaskKind::no_mask;
+  MaskCounts counts;
+  double flops = 0.0;  // of the backward pass over the visible pairs
+  std::array<GradientSummary, 3> gradients;
+  Extent d_range;
+  std::optional<double> p_sparsity;     // share of all pairs with P < 1e-9; from the reference
+  std::vector<TensorVerdict> verdicts;  // empty with --verify none
+  std::optional<Timing> timing;         // nothing for a problem that failed its verification
+  std::string command;                  // the shortest that reproduces this mask's result
+
+  bool verified() const { return !verdicts.empty(); }
+  bool passed() const {
+    for (const TensorVerdict& verdict : verdicts) {
+      if (!verdict.passed) return false;
+    }
+    return true;
+  }
+};
+
+struct RunResult {
+  std::string version;
+  Problem problem;
+  Fill fill;
+  std::uint64_t input_checksum = 0;
+
+  std::string platform;
+  std::string device_name;
+  int device_index = 0;
+  std::string arch;
+  std::string device_reason;  // why this device was chosen
+  bool emulated = false;
+  std::string kernel;
+  std::string kernel_reason;
+
+  std::vector<MaskResult> masks;
+
+  bool passed() const {
+    for (const MaskResult& mask : masks) {
+      if (!mask.passed()) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace fmha_bwd

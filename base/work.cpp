@@ -1,0 +1,25 @@
+#include "base/work.h"
+
+namespace fmha_bwd {
+
+MaskCounts count(const Mask& mask) {
+  MaskCounts counts;
+  counts.all_pairs = mask.seqlen_q() * mask.seqlen_k();
+  for (std::int64_t query = 0; query < mask.seqlen_q(); ++query) {
+    const std::int64_t visible = mask.visible_keys(query).size();
+    counts.visible_pairs += visible;
+    counts.empty_rows += visible == 0 ? 1 : 0;
+  }
+  for (std::int64_t key = 0; key < mask.seqlen_k(); ++key) {
+    counts.empty_keys += mask.visible_queries(key).empty() ? 1 : 0;
+  }
+  return counts;
+}
+
+double backward_flops(const Problem& problem, std::int64_t pairs) {
+  const auto heads = static_cast<double>(problem.batch * problem.nhead_q);
+  const auto per_pair = static_cast<double>(3 * 2 * problem.hdim_q + 2 * 2 * problem.hdim_v);
+  return heads * static_cast<double>(pairs) * per_pair;
+}
+
+}  // namespace fmha_bwd

@@ -1,0 +1,8 @@
+# Reads FMHA_BWD_PLATFORMS; sets, for EMULATOR, NVIDIA and AMD,
+#   FMHA_BWD_HAS_<PLATFORM>            whether it is built
+#   FMHA_BWD_<PLATFORM>_ARCHITECTURES  the architectures to build for
+set(FMHA_BWD_HAS_EMULATOR ON)
+set(FMHA_BWD_HAS_NVIDIA OFF)
+set(FMHA_BWD_HAS_AMD OFF)
+set(FMHA_BWD_NVIDIA_ARCHITECTURES sm_80 sm_90a)
+set(FMHA_BWD_AMD_ARCHITECTURES gfx90a gfx942 gfx1100 gfx1201)
