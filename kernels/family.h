@@ -1,0 +1,55 @@
+// A kernel family: one way to compute the forward and the three stages of the backward.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/mask.h"
+#include "base/problem.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
+
+/// The tensors of one problem on the device, contiguous, elements of the problem's dtype where void.
+struct DeviceTensors {
+  void* q = nullptr;        // [batch, nhead_q, seqlen_q, hdim_q]
+  void* k = nullptr;        // [batch, nhead_k, seqlen_k, hdim_q]
+  void* v = nullptr;        // [batch, nhead_k, seqlen_k, hdim_v]
+  void* d_o = nullptr;      // [batch, nhead_q, seqlen_q, hdim_v]
+  void* o = nullptr;        // [batch, nhead_q, seqlen_q, hdim_v]
+  float* lse = nullptr;     // [batch, nhead_q, seqlen_q]
+  float* d = nullptr;       // [batch, nhead_q, seqlen_q]
+  float* dq_acc = nullptr;  // [batch, nhead_q, seqlen_q, hdim_q]; the memory of dq where dtype is fp32
+  void* dq = nullptr;       // [batch, nhead_q, seqlen_q, hdim_q]
+  void* dk = nullptr;       // [batch, nhead_k, seqlen_k, hdim_q]
+  void* dv = nullptr;       // [batch, nhead_k, seqlen_k, hdim_v]
+};
+
+/// Every launch goes to `stream` and throws Error (device_error) when it cannot start.
+class Family {
+ public:
+  virtual ~Family() = default;
+
+  virtual std::string_view name() const = 0;
+  /// Why this family cannot compute `problem` on a device of architecture `arch`; nothing where it can.
+  virtual std::optional<std::string> refusal(const Problem& problem, std::string_view arch) const = 0;
+
+  /// O and LSE.
+  virtual void forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+                       hipStream_t stream) const = 0;
+  /// Stage 1: D.
+  virtual void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const = 0;
+  /// Stage 2: dK, dV, and dQ added into dq_acc, which is zero before.
+  virtual void dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+                        hipStream_t stream) const = 0;
+  /// Stage 3: dQ from dq_acc. Not called where dtype is fp32.
+  virtual void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const = 0;
+};
+
+/// Every family of this platform, the fastest first.
+std::span<const Family* const> families();
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM

@@ -1,0 +1,83 @@
+// Checked HIP calls, and owners for what HIP allocates.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
+
+/// Throws Error (device_error) naming `call` unless `status` is success.
+inline void check(hipError_t status, const char* call) {
+  if (status == hipSuccess) return;
+  throw Error(ExitCode::device_error, std::string(call) + ": " + hipGetErrorString(status));
+}
+
+/// `check` for a HIP call, with its own text in the message.
+#define FMHA_BWD_HIP(call) ::fmha_bwd::FMHA_BWD_PLATFORM::check((call), #call)
+
+/// Throws unless the launch of `kernel` just before could start.
+inline void check_launch(const char* kernel) { check(hipGetLastError(), kernel); }
+
+/// Bytes of device memory.
+class DeviceBuffer {
+ public:
+  DeviceBuffer() = default;
+  explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) { FMHA_BWD_HIP(hipMalloc(&data_, bytes)); }
+  ~DeviceBuffer() { static_cast<void>(hipFree(data_)); }
+  DeviceBuffer(DeviceBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+class Stream {
+ public:
+  Stream() { FMHA_BWD_HIP(hipStreamCreate(&stream_)); }
+  ~Stream() { static_cast<void>(hipStreamDestroy(stream_)); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  operator hipStream_t() const { return stream_; }
+  /// Waits for all work so far; reports what went wrong in it.
+  void synchronize() const { FMHA_BWD_HIP(hipStreamSynchronize(stream_)); }
+
+ private:
+  hipStream_t stream_ = nullptr;
+};
+
+/// A point in a stream's work whose time the device notes.
+class Event {
+ public:
+  Event() { FMHA_BWD_HIP(hipEventCreate(&event_)); }
+  ~Event() { static_cast<void>(hipEventDestroy(event_)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(hipStream_t stream) const { FMHA_BWD_HIP(hipEventRecord(event_, stream)); }
+  /// Milliseconds from `earlier` to this event; both have happened.
+  double since(const Event& earlier) const {
+    float milliseconds = 0.0F;
+    FMHA_BWD_HIP(hipEventElapsedTime(&milliseconds, earlier.event_, event_));
+    return static_cast<double>(milliseconds);
+  }
+
+ private:
+  hipEvent_t event_ = nullptr;
+};
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM

@@ -1,0 +1,208 @@
+// Backward stage 2: dQ, dK and dV in one pass over the scores.
+//
+//   S = scale Q K^T,  P = exp(S - LSE),  dP = dO V^T,  dS = P (dP - D)
+//   dV = P^T dO,  dK = scale dS^T Q,  dQ += scale dS K
+//
+// Tiling: a workgroup owns kN keys of one key head and walks over the tiles of kM = 64 queries that see any
+// of them, for every query head of the group, so that dK and dV are summed over the group in registers and
+// need no atomics. dQ gets contributions from every key tile: fp32 atomic additions into its accumulator. For
+// one pair of tiles:
+//   1. S and dP, 4 x 4 a thread, from kDepth columns of Q, K, dO, V at a time;
+//   2. P and dS to shared memory as fp32;
+//   3. dV, dK and the tile's dQ, kWidth columns of dO, Q, K at a time.
+// P is recomputed from LSE, so that nothing grows with seqlen_q * seqlen_k. Visibility is decided by mask.h
+// alone; P of an invisible pair, and of a query that sees no key (LSE = -inf), is 0.
+//
+// Budget at hdim 128 (kN = 64): 64 floats of dK and dV and 32 of S and dP a thread; 52.2 KB of shared memory,
+// which fits twice in an SM and once in 64 KB of LDS. Beyond hdim 128 kN = 32 keeps the registers the same.
+//
+// Why it is not slow: 5 products, none of them twice; each 16-byte read from shared memory feeds at least 8
+// multiply-adds; query tiles that see none of the keys are skipped; key tiles that are seen by the most
+// queries start first. Bound: shared-memory bandwidth, then the fp32 rate (no matrix unit is used).
+#include "kernels/hip_check.h"
+#include "kernels/simt/launch.h"
+#include "kernels/simt/tile.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
+namespace {
+
+constexpr int kM = 64;
+
+template <int kHeadDim>
+struct Tiling {
+  static constexpr int kN = kHeadDim <= 128 ? 64 : 32;
+  static constexpr int kI = kM / kSide;
+  static constexpr int kJ = kN / kSide;
+  static constexpr int kParts = kHeadDim / kWidth;
+  // The parts of Q, K, dO and V that step 1 uses, and P, dS and one operand of step 3, take turns.
+  static constexpr int kStep1Floats = 2 * tile_floats(kM, kDepth) + 2 * tile_floats(kN, kDepth);
+  static constexpr int kStep3Floats = 2 * tile_floats(kM, kN) + tile_floats(kM, kWidth);
+  static constexpr int kSharedFloats = kStep1Floats > kStep3Floats ? kStep1Floats : kStep3Floats;
+};
+
+template <class T>
+struct DqDkDvArguments {
+  View<const T> q;    // [batch, nhead_q, seqlen_q, hdim_q]
+  View<const T> k;    // [batch, nhead_k, seqlen_k, hdim_q]
+  View<const T> v;    // [batch, nhead_k, seqlen_k, hdim_v]
+  View<const T> d_o;  // [batch, nhead_q, seqlen_q, hdim_v]
+  const float* lse;   // [batch, nhead_q, seqlen_q]
+  const float* d;     // [batch, nhead_q, seqlen_q]
+  View<float> dq;     // [batch, nhead_q, seqlen_q, hdim_q], added to
+  View<T> dk;         // [batch, nhead_k, seqlen_k, hdim_q]
+  View<T> dv;         // [batch, nhead_k, seqlen_k, hdim_v]
+  Mask mask;
+  float scale;
+  std::int64_t batch;
+  std::int64_t nhead_k;
+  std::int64_t group_size;
+};
+
+template <class T, int kHeadDim>
+__global__ __launch_bounds__(kThreads, 2) void dq_dk_dv_kernel(DqDkDvArguments<T> a) {
+  using Tile = Tiling<kHeadDim>;
+  constexpr int kN = Tile::kN;
+  constexpr int kI = Tile::kI;
+  constexpr int kJ = Tile::kJ;
+  constexpr int kParts = Tile::kParts;
+  HIP_DYNAMIC_SHARED(float4, shared)
+  float* const q_part = reinterpret_cast<float*>(shared);    // [kM, kDepth]
+  float* const d_o_part = q_part + tile_floats(kM, kDepth);  // [kM, kDepth]
+  float* const k_part = d_o_part + tile_floats(kM, kDepth);  // [kN, kDepth]
+  float* const v_part = k_part + tile_floats(kN, kDepth);    // [kN, kDepth]
+  float* const p_tile = reinterpret_cast<float*>(shared);    // [kM, kN]
+  float* const ds_tile = p_tile + tile_floats(kM, kN);       // [kM, kN]
+  float* const operand = ds_tile + tile_floats(kM, kN);      // [kM or kN, kWidth]
+  const int ty = static_cast<int>(threadIdx.x) / kSide;
+  const int tx = static_cast<int>(threadIdx.x) % kSide;
+
+  const std::int64_t seqlen_q = a.mask.seqlen_q();
+  const std::int64_t seqlen_k = a.mask.seqlen_k();
+  const std::int64_t heads = a.batch * a.nhead_k;
+  const std::int64_t batch = blockIdx.x % heads / a.nhead_k;
+  const std::int64_t head_k = blockIdx.x % heads % a.nhead_k;
+  const std::int64_t first_key = blockIdx.x / heads * kN;
+  const std::int64_t end_key = first_key + kN < seqlen_k ? first_key + kN : seqlen_k;
+  const Range queries = a.mask.queries_of({first_key, end_key});
+  const auto k = a.k.head(batch, head_k);
+  const auto v = a.v.head(batch, head_k);
+  const int columns = k.columns > v.columns ? k.columns : v.columns;
+
+  float dk[kParts][kJ][4] = {};
+  float dv[kParts][kJ][4] = {};
+
+  for (std::int64_t head = head_k * a.group_size; head < (head_k + 1) * a.group_size; ++head) {
+    const auto q = a.q.head(batch, head);
+    const auto d_o = a.d_o.head(batch, head);
+    const auto dq = a.dq.head(batch, head);
+    const std::int64_t first_row = (batch * a.nhead_k * a.group_size + head) * seqlen_q;
+
+    for (std::int64_t first_query = queries.begin / kM * kM; first_query < queries.end; first_query += kM) {
+      float s[kI][kJ] = {};
+      float dp[kI][kJ] = {};
+      for (int column = 0; column < columns; column += kDepth) {
+        __syncthreads();
+        if (column < k.columns) {
+          load_tile<kM, kDepth>(q_part, q, first_query, column);
+          load_tile<kN, kDepth>(k_part, k, first_key, column);
+        }
+        if (column < v.columns) {
+          load_tile<kM, kDepth>(d_o_part, d_o, first_query, column);
+          load_tile<kN, kDepth>(v_part, v, first_key, column);
+        }
+        __syncthreads();
+        if (column < k.columns) multiply_abt(q_part, k_part, s);
+        if (column < v.columns) multiply_abt(d_o_part, v_part, dp);
+      }
+      __syncthreads();
+
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < kI; ++i) {
+        const std::int64_t query = first_query + ty + kSide * i;
+        const bool exists = query < seqlen_q;
+        const Range visible = exists ? a.mask.visible_keys(query) : Range{};
+        const float lse = exists ? a.lse[first_row + query] : 0.0F;
+        const float d = exists ? a.d[first_row + query] : 0.0F;
+        FMHA_BWD_UNROLL
+        for (int j = 0; j < kJ; ++j) {
+          const float p = visible.contains(first_key + tx + kSide * j) ? expf(s[i][j] * a.scale - lse) : 0.0F;
+          const int at = (ty + kSide * i) * (kN + kPad) + tx + kSide * j;
+          p_tile[at] = p;
+          ds_tile[at] = p * (dp[i][j] - d);
+        }
+      }
+
+      FMHA_BWD_UNROLL
+      for (int part = 0; part < kParts; ++part) {
+        if (part * kWidth < v.columns) {
+          load_tile<kM, kWidth>(operand, d_o, first_query, part * kWidth);
+          __syncthreads();
+          multiply_atb<kJ, kM>(p_tile, operand, dv[part]);
+          __syncthreads();
+        }
+        if (part * kWidth < k.columns) {
+          load_tile<kM, kWidth>(operand, q, first_query, part * kWidth);
+          __syncthreads();
+          multiply_atb<kJ, kM>(ds_tile, operand, dk[part]);
+          __syncthreads();
+
+          load_tile<kN, kWidth>(operand, k, first_key, part * kWidth);
+          __syncthreads();
+          float dq_part[kI][4] = {};
+          multiply_ab<kI, kN>(ds_tile, operand, dq_part);
+          FMHA_BWD_UNROLL
+          for (int i = 0; i < kI; ++i) {
+            const std::int64_t query = first_query + ty + kSide * i;
+            if (query >= seqlen_q) break;
+            FMHA_BWD_UNROLL
+            for (int j = 0; j < 4; ++j) {
+              const int column = part * kWidth + 4 * tx + j;
+              if (column < dq.columns)
+                atomicAdd(dq.data + query * dq.stride + column, dq_part[i][j] * a.scale);
+            }
+          }
+          __syncthreads();
+        }
+      }
+    }
+  }
+
+  const auto dk_rows = a.dk.head(batch, head_k);
+  const auto dv_rows = a.dv.head(batch, head_k);
+  FMHA_BWD_UNROLL
+  for (int part = 0; part < kParts; ++part) {
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < kJ; ++j) {
+      store_row(dk_rows, first_key + kJ * ty + j, part * kWidth + 4 * tx, dk[part][j], a.scale);
+      store_row(dv_rows, first_key + kJ * ty + j, part * kWidth + 4 * tx, dv[part][j], 1.0F);
+    }
+  }
+}
+
+}  // namespace
+
+void launch_dq_dk_dv(const Problem& p, const Mask& mask, const DeviceTensors& t, hipStream_t stream) {
+  with_element_type(p.dtype, [&]<class T>() {
+    const DqDkDvArguments<T> arguments = {contiguous_view<const T>(t.q, p.nhead_q, p.seqlen_q, p.hdim_q),
+                                          contiguous_view<const T>(t.k, p.nhead_k, p.seqlen_k, p.hdim_q),
+                                          contiguous_view<const T>(t.v, p.nhead_k, p.seqlen_k, p.hdim_v),
+                                          contiguous_view<const T>(t.d_o, p.nhead_q, p.seqlen_q, p.hdim_v),
+                                          t.lse,
+                                          t.d,
+                                          contiguous_view<float>(t.dq_acc, p.nhead_q, p.seqlen_q, p.hdim_q),
+                                          contiguous_view<T>(t.dk, p.nhead_k, p.seqlen_k, p.hdim_q),
+                                          contiguous_view<T>(t.dv, p.nhead_k, p.seqlen_k, p.hdim_v),
+                                          mask,
+                                          p.scale,
+                                          p.batch,
+                                          p.nhead_k,
+                                          p.group_size()};
+    with_head_dim(p.hdim_q > p.hdim_v ? p.hdim_q : p.hdim_v, [&]<int kHeadDim>() {
+      using Tile = Tiling<kHeadDim>;
+      const auto blocks = static_cast<unsigned>((p.seqlen_k + Tile::kN - 1) / Tile::kN * p.batch * p.nhead_k);
+      launch(dq_dk_dv_kernel<T, kHeadDim>, blocks, Tile::kSharedFloats, stream, arguments);
+    });
+  });
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt

@@ -1,0 +1,162 @@
+// Attention forward: the O and LSE that the backward takes as inputs.
+//
+//   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores
+//
+// Tiling: a workgroup owns kM = 64 queries of one head and walks over the tiles of kN = 64 keys that any of
+// them sees, with a running maximum m and sum l of each row (online softmax; Milakov and Gimelshein,
+// arXiv:1805.02867). O stays in registers, unnormalised: kM x hdim_v floats over 256 threads. A row whose
+// keys are all masked keeps m = -inf and l = 0 and ends as O = 0, LSE = -inf.
+//
+// Budget at hdim_v 128: 32 floats of O and 16 of S a thread; shared memory 34.8 KB: one score tile of P, and
+// one V tile that the Q and K parts of the score product use before it.
+//
+// Why it is not slow: every product is register-blocked 4 x 4 out of shared memory, masked tiles are skipped,
+// and the longest tiles of a causal problem start first.
+#include "kernels/hip_check.h"
+#include "kernels/simt/launch.h"
+#include "kernels/simt/tile.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
+namespace {
+
+constexpr int kM = 64;
+constexpr int kN = 64;
+constexpr int kI = kM / kSide;
+constexpr int kJ = kN / kSide;
+constexpr int kSharedFloats = tile_floats(kM, kN) + tile_floats(kN, kWidth);
+static_assert(tile_floats(kM, kDepth) + tile_floats(kN, kDepth) <= kSharedFloats);
+
+template <class T>
+struct ForwardArguments {
+  View<const T> q;  // [batch, nhead_q, seqlen_q, hdim_q]
+  View<const T> k;  // [batch, nhead_k, seqlen_k, hdim_q]
+  View<const T> v;  // [batch, nhead_k, seqlen_k, hdim_v]
+  View<T> o;        // [batch, nhead_q, seqlen_q, hdim_v]
+  float* lse;       // [batch, nhead_q, seqlen_q]
+  Mask mask;
+  float scale;
+  std::int64_t batch;
+  std::int64_t nhead_q;
+  std::int64_t group_size;
+};
+
+template <class T, int kHeadDim>
+__global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T> a) {
+  constexpr int kParts = kHeadDim / kWidth;
+  HIP_DYNAMIC_SHARED(float4, shared)
+  float* const p_tile = reinterpret_cast<float*>(shared);  // [kM, kN]
+  float* const v_tile = p_tile + tile_floats(kM, kN);      // [kN, kWidth]
+  float* const q_part = reinterpret_cast<float*>(shared);  // [kM, kDepth], before P
+  float* const k_part = q_part + tile_floats(kM, kDepth);  // [kN, kDepth]
+  const int ty = static_cast<int>(threadIdx.x) / kSide;
+  const int tx = static_cast<int>(threadIdx.x) % kSide;
+
+  const std::int64_t heads = a.batch * a.nhead_q;
+  const std::int64_t tiles = (a.mask.seqlen_q() + kM - 1) / kM;
+  const std::int64_t tile = tiles - 1 - blockIdx.x / heads;  // the last rows see the most keys
+  const std::int64_t batch = blockIdx.x % heads / a.nhead_q;
+  const std::int64_t head = blockIdx.x % heads % a.nhead_q;
+  const std::int64_t first_query = tile * kM;
+  const auto q = a.q.head(batch, head);
+  const auto k = a.k.head(batch, head / a.group_size);
+  const auto v = a.v.head(batch, head / a.group_size);
+
+  float o[kParts][kI][4] = {};
+  float row_maximum[kI];
+  float sum[kI];
+  Range visible[kI];
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < kI; ++i) {
+    const std::int64_t query = first_query + ty + kSide * i;
+    row_maximum[i] = -INFINITY;
+    sum[i] = 0.0F;
+    visible[i] = query < a.mask.seqlen_q() ? a.mask.visible_keys(query) : Range{};
+  }
+
+  const std::int64_t end_query = first_query + kM < a.mask.seqlen_q() ? first_query + kM : a.mask.seqlen_q();
+  const Range keys = a.mask.keys_of({first_query, end_query});
+  for (std::int64_t first_key = keys.begin / kN * kN; first_key < keys.end; first_key += kN) {
+    float s[kI][kJ] = {};
+    for (int column = 0; column < q.columns; column += kDepth) {
+      __syncthreads();
+      load_tile<kM, kDepth>(q_part, q, first_query, column);
+      load_tile<kN, kDepth>(k_part, k, first_key, column);
+      __syncthreads();
+      multiply_abt(q_part, k_part, s);
+    }
+    __syncthreads();
+
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < kI; ++i) {
+      float tile_max = -INFINITY;
+      FMHA_BWD_UNROLL
+      for (int j = 0; j < kJ; ++j) {
+        s[i][j] = visible[i].contains(first_key + tx + kSide * j) ? s[i][j] * a.scale : -INFINITY;
+        tile_max = fmaxf(tile_max, s[i][j]);
+      }
+      const float new_max = fmaxf(row_maximum[i], row_max(tile_max));
+      const float base = new_max == -INFINITY ? 0.0F : new_max;
+      const float shrink = expf(row_maximum[i] - base);
+      float tile_sum = 0.0F;
+      FMHA_BWD_UNROLL
+      for (int j = 0; j < kJ; ++j) {
+        const float p = expf(s[i][j] - base);
+        tile_sum += p;
+        p_tile[(ty + kSide * i) * (kN + kPad) + tx + kSide * j] = p;
+      }
+      sum[i] = sum[i] * shrink + row_sum(tile_sum);
+      row_maximum[i] = new_max;
+      FMHA_BWD_UNROLL
+      for (int part = 0; part < kParts; ++part) {
+        FMHA_BWD_UNROLL
+        for (int j = 0; j < 4; ++j) o[part][i][j] *= shrink;
+      }
+    }
+
+    FMHA_BWD_UNROLL
+    for (int part = 0; part < kParts; ++part) {
+      if (part * kWidth >= v.columns) break;
+      load_tile<kN, kWidth>(v_tile, v, first_key, part * kWidth);
+      __syncthreads();
+      multiply_ab<kI, kN>(p_tile, v_tile, o[part]);
+      if (part + 1 < kParts) __syncthreads();
+    }
+  }
+
+  const auto to = a.o.head(batch, head);
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < kI; ++i) {
+    const std::int64_t query = first_query + ty + kSide * i;
+    const float inverse = sum[i] > 0.0F ? 1.0F / sum[i] : (sum[i] == 0.0F ? 0.0F : NAN);
+    FMHA_BWD_UNROLL
+    for (int part = 0; part < kParts; ++part)
+      store_row(to, query, part * kWidth + 4 * tx, o[part][i], inverse);
+    if (tx == 0 && query < a.mask.seqlen_q()) {
+      a.lse[(batch * a.nhead_q + head) * a.mask.seqlen_q() + query] =
+          sum[i] == 0.0F ? -INFINITY : row_maximum[i] + logf(sum[i]);
+    }
+  }
+}
+
+}  // namespace
+
+void launch_forward(const Problem& p, const Mask& mask, const DeviceTensors& t, hipStream_t stream) {
+  const auto blocks = static_cast<unsigned>((p.seqlen_q + kM - 1) / kM * p.batch * p.nhead_q);
+  with_element_type(p.dtype, [&]<class T>() {
+    const ForwardArguments<T> arguments = {contiguous_view<const T>(t.q, p.nhead_q, p.seqlen_q, p.hdim_q),
+                                           contiguous_view<const T>(t.k, p.nhead_k, p.seqlen_k, p.hdim_q),
+                                           contiguous_view<const T>(t.v, p.nhead_k, p.seqlen_k, p.hdim_v),
+                                           contiguous_view<T>(t.o, p.nhead_q, p.seqlen_q, p.hdim_v),
+                                           t.lse,
+                                           mask,
+                                           p.scale,
+                                           p.batch,
+                                           p.nhead_q,
+                                           p.group_size()};
+    with_head_dim(p.hdim_v, [&]<int kHeadDim>() {
+      launch(forward_kernel<T, kHeadDim>, blocks, kSharedFloats, stream, arguments);
+    });
+  });
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt

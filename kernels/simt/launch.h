@@ -1,0 +1,39 @@
+// What the simt kernels' launchers share; the launchers themselves, one a kernel.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/dispatch.h"
+#include "kernels/family.h"
+#include "kernels/hip_check.h"
+#include "kernels/simt/tile.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
+
+void launch_forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+                    hipStream_t stream);
+void launch_dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
+void launch_dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+                     hipStream_t stream);
+void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
+
+/// Calls `body.template operator()<kHeadDim>()` with the smallest compiled head dimension that holds `hdim`.
+template <class Body>
+void with_head_dim(std::int64_t hdim, Body&& body) {
+  if (hdim <= 64) return body.template operator()<64>();
+  if (hdim <= 128) return body.template operator()<128>();
+  return body.template operator()<256>();
+}
+
+/// Starts kThreads threads in each of `blocks` workgroups with `shared_floats` floats of shared memory.
+template <class Arguments>
+void launch(void (*kernel)(Arguments), unsigned blocks, int shared_floats, hipStream_t stream,
+            const Arguments& arguments) {
+  const auto bytes = static_cast<unsigned>(shared_floats) * static_cast<unsigned>(sizeof(float));
+  FMHA_BWD_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                   hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  hipLaunchKernelGGL(kernel, dim3(blocks), dim3(kThreads), bytes, stream, arguments);
+  check_launch("the launch of a simt kernel");
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt

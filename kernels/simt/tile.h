@@ -1,0 +1,182 @@
+// Block-level building blocks of the simt family: loading tiles into shared memory, and small products over
+// them.
+//
+// 256 threads stand as 16 x 16: thread (ty, tx) = (threadIdx.x / 16, threadIdx.x % 16) owns a register tile
+// of the result. Tiles in shared memory are fp32 and row-major, each row padded by 4 floats: a row's start
+// moves on by 4 banks, so that 8 threads that read 16 bytes of 8 rows at once touch all 32 banks once. Every
+// product reads 16 bytes at a time and does at least 8 multiply-adds for each such read.
+#pragma once
+
+#include "base/mask.h"
+#include "kernels/element.h"
+#include "kernels/simt/view.h"
+#include "kernels/unroll.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
+
+inline constexpr int kThreads = 256;
+inline constexpr int kSide = 16;  // threads stand as kSide x kSide
+inline constexpr int kPad = 4;
+inline constexpr int kDepth = 32;  // columns of Q, K, dO, V that the score products take at a time
+inline constexpr int kWidth =
+    64;  // columns of the results that a product over keys or queries makes at a time
+
+/// Floats in shared memory of a tile with `columns` columns.
+constexpr int tile_floats(int rows, int columns) { return rows * (columns + kPad); }
+
+template <int kCount>
+__device__ __forceinline__ void read_shared(const float* from, float (&to)[kCount]) {
+  static_assert(kCount % 4 == 0 || kCount == 2);
+  if constexpr (kCount == 2) {
+    const float2 pair = *reinterpret_cast<const float2*>(from);
+    to[0] = pair.x;
+    to[1] = pair.y;
+  } else {
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < kCount; i += 4) {
+      const float4 quad = *reinterpret_cast<const float4*>(from + i);
+      to[i] = quad.x;
+      to[i + 1] = quad.y;
+      to[i + 2] = quad.z;
+      to[i + 3] = quad.w;
+    }
+  }
+}
+
+/// tile[r][c] = source[first_row + r][first_column + c] for kRows x kColumns elements; zero outside the
+/// source.
+template <int kRows, int kColumns, class T>
+__device__ __forceinline__ void load_tile(float* tile, const Rows<const T>& source, std::int64_t first_row,
+                                          int first_column) {
+  constexpr int kPackSize = Pack<T>::kSize;
+  constexpr int kPacksARow = kColumns / kPackSize;
+  constexpr int kPacks = kRows * kPacksARow;
+  // Every row starts on 16 bytes where the stride is a multiple of the pack; then a pack is either inside or
+  // outside.
+  const bool whole_packs = source.columns % kPackSize == 0 && source.stride % kPackSize == 0;
+  FMHA_BWD_UNROLL
+  for (int first = 0; first < kPacks; first += kThreads) {
+    const int index = first + static_cast<int>(threadIdx.x);
+    if (kPacks % kThreads != 0 && index >= kPacks) break;
+    const int row = index / kPacksARow;
+    const int column = index % kPacksARow * kPackSize;
+    const std::int64_t source_row = first_row + row;
+    const int source_column = first_column + column;
+    Pack<T> pack = {};
+    if (source_row < source.rows) {
+      const T* from = source.data + source_row * source.stride + source_column;
+      if (whole_packs) {
+        if (source_column < source.columns) pack = *reinterpret_cast<const Pack<T>*>(from);
+      } else {
+        FMHA_BWD_UNROLL
+        for (int i = 0; i < kPackSize; ++i) {
+          if (source_column + i < source.columns) pack.elements[i] = from[i];
+        }
+      }
+    }
+    float* to = tile + row * (kColumns + kPad) + column;
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < kPackSize; i += 4) {
+      *reinterpret_cast<float4*>(to + i) =
+          make_float4(to_float(pack.elements[i]), to_float(pack.elements[i + 1]),
+                      to_float(pack.elements[i + 2]), to_float(pack.elements[i + 3]));
+    }
+  }
+}
+
+/// sum[i][j] += A[ty + 16 i][k] B[tx + 16 j][k], summed over kDepth columns k. A and B have kDepth columns.
+template <int kI, int kJ>
+__device__ __forceinline__ void multiply_abt(const float* a, const float* b, float (&sum)[kI][kJ]) {
+  constexpr int kStride = kDepth + kPad;
+  const int ty = static_cast<int>(threadIdx.x) / kSide;
+  const int tx = static_cast<int>(threadIdx.x) % kSide;
+  FMHA_BWD_UNROLL_BY(2)
+  for (int k = 0; k < kDepth; k += 4) {
+    float a_part[kI][4];
+    float b_part[kJ][4];
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < kI; ++i) read_shared(a + (ty + kSide * i) * kStride + k, a_part[i]);
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < kJ; ++j) read_shared(b + (tx + kSide * j) * kStride + k, b_part[j]);
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < kI; ++i) {
+      FMHA_BWD_UNROLL
+      for (int j = 0; j < kJ; ++j) {
+        FMHA_BWD_UNROLL
+        for (int kk = 0; kk < 4; ++kk) sum[i][j] += a_part[i][kk] * b_part[j][kk];
+      }
+    }
+  }
+}
+
+/// sum[i][j] += A[k][kI ty + i] B[k][4 tx + j], summed over kSum rows k. A has kSide * kI columns, B has
+/// kWidth.
+template <int kI, int kSum>
+__device__ __forceinline__ void multiply_atb(const float* a, const float* b, float (&sum)[kI][4]) {
+  constexpr int kStrideA = kSide * kI + kPad;
+  constexpr int kStrideB = kWidth + kPad;
+  const int ty = static_cast<int>(threadIdx.x) / kSide;
+  const int tx = static_cast<int>(threadIdx.x) % kSide;
+  FMHA_BWD_UNROLL_BY(8)
+  for (int k = 0; k < kSum; ++k) {
+    float a_part[kI];
+    float b_part[4];
+    read_shared(a + k * kStrideA + kI * ty, a_part);
+    read_shared(b + k * kStrideB + 4 * tx, b_part);
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < kI; ++i) {
+      FMHA_BWD_UNROLL
+      for (int j = 0; j < 4; ++j) sum[i][j] += a_part[i] * b_part[j];
+    }
+  }
+}
+
+/// sum[i][j] += A[ty + 16 i][k] B[k][4 tx + j], summed over kSum columns k of A. B has kWidth columns.
+template <int kI, int kSum>
+__device__ __forceinline__ void multiply_ab(const float* a, const float* b, float (&sum)[kI][4]) {
+  constexpr int kStrideA = kSum + kPad;
+  constexpr int kStrideB = kWidth + kPad;
+  const int ty = static_cast<int>(threadIdx.x) / kSide;
+  const int tx = static_cast<int>(threadIdx.x) % kSide;
+  FMHA_BWD_UNROLL_BY(2)
+  for (int k = 0; k < kSum; k += 4) {
+    float a_part[kI][4];
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < kI; ++i) read_shared(a + (ty + kSide * i) * kStrideA + k, a_part[i]);
+    FMHA_BWD_UNROLL
+    for (int kk = 0; kk < 4; ++kk) {
+      float b_part[4];
+      read_shared(b + (k + kk) * kStrideB + 4 * tx, b_part);
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < kI; ++i) {
+        FMHA_BWD_UNROLL
+        for (int j = 0; j < 4; ++j) sum[i][j] += a_part[i][kk] * b_part[j];
+      }
+    }
+  }
+}
+
+/// to[column + j] = values[j] * factor where the column exists.
+template <class T>
+__device__ __forceinline__ void store_row(const Rows<T>& to, std::int64_t row, int column,
+                                          const float (&values)[4], float factor) {
+  if (row >= to.rows) return;
+  FMHA_BWD_UNROLL
+  for (int j = 0; j < 4; ++j) {
+    if (column + j < to.columns) to.data[row * to.stride + column + j] = from_float<T>(values[j] * factor);
+  }
+}
+
+/// The largest, or the sum, of `x` over the 16 threads that share ty.
+__device__ __forceinline__ float row_max(float x) {
+  FMHA_BWD_UNROLL
+  for (int lane = kSide / 2; lane > 0; lane /= 2) x = fmaxf(x, __shfl_xor(x, lane, kSide));
+  return x;
+}
+__device__ __forceinline__ float row_sum(float x) {
+  FMHA_BWD_UNROLL
+  for (int lane = kSide / 2; lane > 0; lane /= 2) x += __shfl_xor(x, lane, kSide);
+  return x;
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt

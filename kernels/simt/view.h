@@ -1,0 +1,41 @@
+// Where a head's rows stand in a tensor on the device.
+#pragma once
+
+#include <cstdint>
+
+#include "base/host_device.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
+
+/// One head's rows of a tensor, columns contiguous.
+template <class T>
+struct Rows {
+  T* data;              // [rows, columns]
+  std::int64_t rows;    // of the whole head
+  std::int64_t stride;  // elements from one row to the next
+  int columns;
+};
+
+/// A tensor on the device, [batch, head, row, column], columns contiguous. Strides count elements.
+template <class T>
+struct View {
+  T* data;
+  std::int64_t rows;
+  int columns;
+  std::int64_t batch_stride;
+  std::int64_t head_stride;
+  std::int64_t row_stride;
+
+  FMHA_BWD_HOST_DEVICE Rows<T> head(std::int64_t batch, std::int64_t head) const {
+    return {data + batch * batch_stride + head * head_stride, rows, row_stride, columns};
+  }
+};
+
+/// The view of a contiguous tensor.
+template <class T>
+View<T> contiguous_view(void* data, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
+  return {static_cast<T*>(data),  rows,           static_cast<int>(columns),
+          heads * rows * columns, rows * columns, columns};
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt
