@@ -1,0 +1,12 @@
+// Statistics of timing samples: pure functions.
+#pragma once
+
+#include <vector>
+
+namespace fmha_bwd {
+
+/// The middle value of `samples`, the mean of the two middle ones where their count is even. NaN where there
+/// is none.
+double median(std::vector<double> samples);
+
+}  // namespace fmha_bwd

@@ -1,0 +1,128 @@
+#include "src/device_choice.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+
+namespace fmha_bwd {
+namespace {
+
+/// sm_90a is code for a device that calls itself sm_90.
+bool is_of(const Device& device, const std::optional<std::string>& arch) {
+  return !arch || device.arch == *arch || device.arch + "a" == *arch || device.arch == *arch + "a";
+}
+
+const Device* first_of(const Platform& platform, const std::optional<std::string>& arch) {
+  const auto found = std::find_if(platform.devices.begin(), platform.devices.end(),
+                                  [&](const Device& device) { return is_of(device, arch); });
+  return found == platform.devices.end() ? nullptr : &*found;
+}
+
+const Platform* platform_named(std::string_view name, const std::vector<Platform>& platforms) {
+  const auto found = std::find_if(platforms.begin(), platforms.end(),
+                                  [&](const Platform& platform) { return platform.name == name; });
+  return found == platforms.end() ? nullptr : &*found;
+}
+
+const Platform& emulator_of(const std::vector<Platform>& platforms) {
+  const Platform* emulator = platform_named("emulator", platforms);
+  if (emulator == nullptr || emulator->devices.empty()) {
+    throw Error(ExitCode::unsupported, "no device answers and the emulator is not built in");
+  }
+  return *emulator;
+}
+
+/// "no GPU answers (nvidia: no CUDA-capable device is detected)".
+std::string why_no_gpu(const std::vector<Platform>& platforms, const std::optional<std::string>& arch) {
+  std::vector<std::string> reasons;
+  for (const Platform& platform : platforms) {
+    if (platform.name == "emulator") continue;
+    if (platform.devices.empty()) {
+      reasons.push_back(fmt::format("{}: {}", platform.name, platform.absence));
+    } else {
+      reasons.push_back(fmt::format("{}: {}", platform.name, platform.devices.front().arch));
+    }
+  }
+  const std::string subject = arch ? fmt::format("no {} GPU answers", *arch) : "no GPU answers";
+  if (reasons.empty()) return subject + " (no GPU platform is built in)";
+  return fmt::format("{} ({})", subject, fmt::join(reasons, "; "));
+}
+
+const Device& emulated(const Platform& emulator, const std::optional<std::string>& arch) {
+  if (const Device* device = first_of(emulator, arch)) return *device;
+  throw Error(ExitCode::bad_usage, fmt::format("--arch: '{}' is not an architecture that a device has or the "
+                                               "emulator knows; one of {}",
+                                               *arch, fmt::join(emulator.architectures, ", ")));
+}
+
+DeviceChoice choose_any(const std::optional<std::string>& arch, const std::vector<Platform>& platforms) {
+  for (const Platform& platform : platforms) {
+    if (platform.name == "emulator") continue;
+    if (const Device* device = first_of(platform, arch)) {
+      return {platform.name, device->index,
+              arch ? fmt::format("the first {} GPU", *arch) : "the first GPU that answers"};
+    }
+  }
+  const Device& device = emulated(emulator_of(platforms), arch);
+  return {"emulator", device.index, why_no_gpu(platforms, arch)};
+}
+
+int index_from(const std::string& device, std::string_view text, std::size_t devices) {
+  int index = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc() || end != text.data() + text.size() || index < 0 ||
+      index >= static_cast<int>(devices)) {
+    throw Error(ExitCode::bad_usage,
+                fmt::format("--device: '{}' has no such index; allowed is 0..{}", device, devices - 1));
+  }
+  return index;
+}
+
+}  // namespace
+
+DeviceChoice choose_device(const std::string& device, const std::optional<std::string>& arch,
+                           const std::vector<Platform>& platforms) {
+  if (device == "auto") return choose_any(arch, platforms);
+
+  const std::size_t colon = device.find(':');
+  const std::string name = device.substr(0, colon);
+  const Platform* platform = platform_named(name, platforms);
+  if (platform == nullptr) {
+    const bool known = name == "amd" || name == "nvidia" || name == "emulator";
+    std::vector<std::string> built;
+    for (const Platform& entry : platforms) built.push_back(entry.name);
+    if (!known) {
+      throw Error(ExitCode::bad_usage,
+                  fmt::format("--device: '{}' is not allowed; auto, or one of amd, nvidia, emulator with an "
+                              "optional :index",
+                              device));
+    }
+    throw Error(ExitCode::unsupported,
+                fmt::format("--device: '{}' is not built into this program, which has {}", name,
+                            fmt::join(built, ", ")));
+  }
+  if (platform->devices.empty()) {
+    throw Error(ExitCode::unsupported,
+                fmt::format("--device: no {} device answers: {}", name, platform->absence));
+  }
+  if (colon != std::string::npos) {
+    const int index =
+        index_from(device, std::string_view(device).substr(colon + 1), platform->devices.size());
+    const Device& chosen = platform->devices[static_cast<std::size_t>(index)];
+    if (!is_of(chosen, arch)) {
+      throw Error(ExitCode::unsupported,
+                  fmt::format("--arch: '{}', but --device {} is {}", *arch, device, chosen.arch));
+    }
+    return {name, index, "asked for"};
+  }
+  if (name == "emulator") return {name, emulated(*platform, arch).index, "asked for"};
+  if (const Device* chosen = first_of(*platform, arch)) return {name, chosen->index, "asked for"};
+  throw Error(ExitCode::unsupported,
+              fmt::format("--arch: '{}', but {} has {}", *arch, name, platform->devices.front().arch));
+}
+
+}  // namespace fmha_bwd
