@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 
 namespace fmha_bwd {
 namespace {
@@ -22,7 +21,6 @@ float default_scale(std::int64_t hdim_q) {
 }
 
 std::optional<std::string> complaint_about(const Problem& problem) {
-  constexpr std::int64_t kMaxExtent = std::numeric_limits<std::int32_t>::max() / 4;
   const std::array<Bounded, 7> bounds = {{
       {"--batch", problem.batch, kMaxExtent},
       {"--nhead", problem.nhead_q, kMaxExtent},

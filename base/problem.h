@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,8 @@
 namespace fmha_bwd {
 
 inline constexpr std::int64_t kMaxHeadDim = 256;
+inline constexpr std::int64_t kMaxExtent =
+    std::numeric_limits<std::int32_t>::max() / 4;  // of the other dimensions
 
 /// Q [batch, nhead_q, seqlen_q, hdim_q]    K [batch, nhead_k, seqlen_k, hdim_q]
 /// O [batch, nhead_q, seqlen_q, hdim_v]    V [batch, nhead_k, seqlen_k, hdim_v]

@@ -18,7 +18,7 @@ struct Options {
   std::vector<MaskKind> masks = {kAllMaskKinds.begin(),
                                  kAllMaskKinds.end()};  // in the order given, each once
   Fill fill;
-  std::string device = "auto";         // auto, emulator, amd[:index] or nvidia[:index]
+  std::string device = "auto";         // as choose_device reads it
   std::optional<std::string> arch;     // nothing: what the device is
   std::string kernel = "auto";         // auto, list, or a family's name
   std::optional<std::int64_t> warmup;  // passes before the timed ones, >= 0; nothing: the run decides
@@ -29,15 +29,6 @@ struct Options {
   bool quiet = false;
   bool verbose = false;
 };
-
-/// --device taken apart.
-struct DeviceRequest {
-  std::string platform;      // auto, emulator, amd or nvidia
-  std::optional<int> index;  // among the platform's devices; nothing: the first that will do
-};
-
-/// Throws Error (bad_usage) that says what --device allows.
-DeviceRequest device_request(const std::string& device);
 
 enum class Request { run, list_kernels, help, version };
 

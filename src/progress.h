@@ -37,7 +37,6 @@ class Progress {
 
   Progress() = default;
   explicit Progress(const Settings& settings);
-  ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 

@@ -1,0 +1,33 @@
+#include "src/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
+namespace fmha_bwd {
+namespace {
+
+int width_of(int descriptor) {
+  winsize size{};
+  if (ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+}  // namespace
+
+Console standard_console() {
+  const bool out_is_terminal = isatty(STDOUT_FILENO) == 1;
+  return {std::cout, std::cerr, colour_wanted(out_is_terminal, std::getenv("NO_COLOR"), std::getenv("TERM")),
+          isatty(STDERR_FILENO) == 1, width_of(STDERR_FILENO)};
+}
+
+bool colour_wanted(bool is_terminal, const char* no_color, const char* term) {
+  const bool refused = no_color != nullptr && *no_color != '\0';
+  const bool dumb = term == nullptr || std::string_view(term) == "dumb";
+  return is_terminal && !refused && !dumb;
+}
+
+}  // namespace fmha_bwd
