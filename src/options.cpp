@@ -17,6 +17,7 @@ namespace fmha_bwd {
 namespace {
 
 constexpr std::int64_t kMaxPasses = 1'000'000;
+constexpr int kMaxDeviceIndex = 1023;
 constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::uint64_t>::max();
 constexpr std::array<std::string_view, 3> kFormats = {"table", "json", "csv"};
 constexpr std::array<std::string_view, 3> kDTypes = {"fp16", "bf16", "fp32"};
@@ -236,7 +237,10 @@ Options options_from(const Arguments& arguments) {
     options.fill.seed = whole_number<std::uint64_t>("--seed", *arguments.seed, 0, kMaxSeed);
   }
   if (arguments.std) options.fill.standard_deviation = standard_deviation_from(*arguments.std);
-  if (arguments.device) options.device = name_from("--device", *arguments.device);
+  if (arguments.device) {
+    static_cast<void>(device_request(*arguments.device));
+    options.device = *arguments.device;
+  }
   if (arguments.arch) options.arch = name_from("--arch", *arguments.arch);
   if (arguments.kernel) options.kernel = name_from("--kernel", *arguments.kernel);
   if (arguments.warmup)
@@ -273,6 +277,21 @@ std::string shell_quoted(const std::string& text) {
 }
 
 }  // namespace
+
+DeviceRequest device_request(const std::string& device) {
+  require_value("--device", device);
+  if (device == "auto") return {device, std::nullopt};
+  const std::size_t colon = device.find(':');
+  const std::string platform = device.substr(0, colon);
+  if (platform != "emulator" && platform != "amd" && platform != "nvidia") {
+    refuse("--device",
+           fmt::format("'{}' is not allowed; one of auto, emulator, amd[:index], nvidia[:index]", device));
+  }
+  if (colon == std::string::npos) return {platform, std::nullopt};
+  const std::string index = device.substr(colon + 1);
+  if (index.empty()) refuse("--device", fmt::format("'{}' has no index after its colon", device));
+  return {platform, whole_number<int>("--device", index, 0, kMaxDeviceIndex)};
+}
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CLI::App app{std::string(kDescription), "fmha_bwd"};

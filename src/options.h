@@ -30,6 +30,16 @@ struct Options {
   bool verbose = false;
 };
 
+/// --device taken apart.
+struct DeviceRequest {
+  std::string platform;      // auto, emulator, amd or nvidia
+  std::optional<int> index;  // among the platform's devices; nothing: the first that will do
+};
+
+/// `device` is auto, or emulator, amd or nvidia with an optional ":index". Throws Error (bad_usage)
+/// otherwise.
+DeviceRequest device_request(const std::string& device);
+
 enum class Request { run, list_kernels, help, version };
 
 struct CommandLine {
