@@ -1,0 +1,51 @@
+// What rounding is expected to do to each output, to first order.
+//
+// The textbook implementation shows on the very data what rounding does, but its error is one draw: where few
+// elements share few roundings it may be small by luck, down to exactly zero (1 query x 1 key: dS = 0 only if
+// dP and D happen to be summed in the same order). So there is also an estimate from the sizes of what is
+// multiplied. Roundings are taken as independent, so that errors add in quadrature:
+//
+//   - a value rounded to a type of unit roundoff u errs by u/sqrt(3) of its size (uniform over the last bit);
+//   - an fp32 sum of n terms errs by 2^-24 sqrt(n) times the root of the sum of its squared terms;
+//   - a sum of coefficients with relative errors r, sum_n c_n x_n, errs by r |c|_2 rms(x).
+//
+// With r = u/sqrt(3) + the error of the exponent, s = the error of a score:
+//
+//   s        = 2^-24 (sqrt(hdim_q) |scale| |Q_i| rms(K) + max|S|)
+//   LSE      : s + 2^-24 sqrt(seqlen_k)
+//   O        : r |P_i| rms(V), and rounded
+//   D        : |dO_i| times the error of O, and its own sum's
+//   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V)
+//   dQ       : scale rms(K) (r |dS_i| + |P_i| e)
+//   dK       : scale rms(Q) (r |dS^T_j| + |P^T_j| e)
+//   dV       : r |P^T_j| rms(dO)
+//
+// where r of a sum over n pairs also holds that sum's 2^-24 sqrt(n). The rounding of the outputs O, dQ, dK
+// and dV to their type is added by verify(), which knows their size.
+#pragma once
+
+#include "base/problem.h"
+#include "base/tensor.h"
+#include "reference/attention.h"
+#include "reference/inputs.h"
+
+namespace fmha_bwd {
+
+/// The expected error of an element: rms over the tensor, and in the row where it is largest.
+struct ExpectedErrors {
+  Magnitude o;
+  Magnitude lse;
+  Magnitude d;
+  Magnitude dq;
+  Magnitude dk;
+  Magnitude dv;
+
+  /// Of the tensor of that name; throws std::invalid_argument for an input's.
+  const Magnitude& of(TensorId id) const;
+};
+
+/// `exact` is the truth for `inputs`.
+ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& inputs,
+                               const ExactAttention& exact);
+
+}  // namespace fmha_bwd

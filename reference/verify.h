@@ -1,0 +1,52 @@
+// Judges a tensor that a kernel computed against the fp64 truth.
+//
+// A fixed tolerance is worthless here: with common inputs max|dQ| is 3e-3, so that zeros would pass 1e-2.
+// Each tensor has a budget of its own, made from the same data,
+//
+//     max |error|   <=  kMaxFactor * max(textbook's max |error|, expected) + subnormal
+//     ||error||_2   <=  kL2Factor  * max(textbook's ||error||_2, expected * sqrt(elements)) + ...
+//
+// The textbook implementation in the kernel's type (reference/attention.h) is as accurate as a kernel that
+// rounds where kernels round. A correct kernel rounds in other places and sums in another order, so that its
+// errors are other draws of about the same size: the 2-norm averages over all elements and is nearly the
+// same, while the largest error is an extreme and varies more, hence two factors. `expected` is the
+// estimate of reference/expected_error.h and the output's own rounding, u/sqrt(3) of the truth's size,
+// and decides where the textbook's error is small by luck. Since both factors exceed sqrt(3), the truth
+// rounded to the type always passes. `subnormal` is the error of rounding near zero.
+//
+// An element whose truth rounds to infinity must be that infinity. A NaN fails, and so does every tensor
+// whose budget is not finite: there the type is too small for the data and nothing can be said.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "base/tensor.h"
+#include "reference/attention.h"
+#include "reference/expected_error.h"
+
+namespace fmha_bwd {
+
+inline constexpr double kMaxFactor = 3.0;
+inline constexpr double kL2Factor = 2.0;
+inline constexpr std::size_t kWorstShown = 8;
+
+/// `truth` and `textbook` hold actual.shape.elements() values; throws std::invalid_argument otherwise.
+/// guard_damaged is left false.
+TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<double>& truth,
+                     const std::vector<float>& textbook, const Magnitude& expected);
+
+/// All that the outputs of one problem under one mask are judged by.
+struct Reference {
+  ExactAttention exact;
+  TextbookAttention textbook;
+  ExpectedErrors expected;
+};
+
+Reference reference_for(const Problem& problem, const Mask& mask, const AttentionInputs& inputs,
+                        const Workers& workers = {});
+
+/// The tensor of that name (O, LSE, D, dQ, dK or dV) against the reference.
+TensorVerdict verify(TensorId id, const HostTensor& actual, const Reference& reference);
+
+}  // namespace fmha_bwd
