@@ -2,7 +2,7 @@
 #include "kernels/hip_backend.h"
 
 #include <array>
-#include <cstring>
+#include <cstdio>
 #include <map>
 #include <string>
 
@@ -45,7 +45,11 @@ std::size_t session_bytes(const Problem& problem) {
   return bytes;
 }
 
-std::string mebibytes(std::size_t bytes) { return std::to_string((bytes + 0xFFFFF) >> 20) + " MiB"; }
+std::string gibibytes(std::size_t bytes) {
+  std::array<char, 32> text = {};
+  std::snprintf(text.data(), text.size(), "%.2f GiB", static_cast<double>(bytes) * 0x1p-30);
+  return text.data();
+}
 
 Device describe(int index) {
   hipDeviceProp_t properties = {};
@@ -210,8 +214,8 @@ class HipBackend final : public Backend {
       const std::size_t needed = session_bytes(problem);
       if (needed > free_bytes) {
         throw Error(ExitCode::device_error,
-                    "out of device memory on " + device_.name + ": the problem needs " + mebibytes(needed) +
-                        ", " + mebibytes(free_bytes) + " of " + mebibytes(total_bytes) + " are free");
+                    "out of device memory on " + device_.name + ": the problem needs " + gibibytes(needed) +
+                        ", " + gibibytes(free_bytes) + " of " + gibibytes(total_bytes) + " are free");
       }
       return std::make_unique<HipSession>(problem, *family, device_.index);
     }

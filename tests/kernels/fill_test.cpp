@@ -1,0 +1,70 @@
+// The inputs have the same bits on every device and on the CPU.
+#include <gtest/gtest.h>
+
+#include "kernels/backend.h"
+#include "reference/inputs.h"
+#include "tests/kernels/devices.h"
+
+namespace fmha_bwd {
+namespace {
+
+class InputFill : public testing::TestWithParam<Device> {};
+
+Problem small_problem(DType dtype) {
+  Problem problem;
+  problem.batch = 2;
+  problem.nhead_q = 3;
+  problem.nhead_k = 1;
+  problem.seqlen_q = 37;
+  problem.seqlen_k = 53;
+  problem.hdim_q = 21;  // no tensor's size is a multiple of the four elements of a counter
+  problem.hdim_v = 19;
+  problem.dtype = dtype;
+  return problem;
+}
+
+TEST_P(InputFill, DrawsTheBitsThatTheCpuDraws) {
+  const auto backend = open_backend(GetParam().platform, GetParam().index);
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
+    const Problem problem = small_problem(dtype);
+    const Fill fill = {.seed = 0x123456789abcdef0u, .standard_deviation = 1.5F};
+    const auto session = backend->open(problem, "simt");
+    session->fill_inputs(fill);
+    for (const TensorId id : kInputs) {
+      EXPECT_EQ(session->download(id).bytes, draw_input(id, problem, fill).bytes)
+          << name_of(id) << " in " << name_of(dtype);
+    }
+  }
+}
+
+// Pinned, so that a change of the drawing on all platforms at once is seen too.
+TEST_P(InputFill, HasTheChecksumsOfTheDefaultProblem) {
+  const auto backend = open_backend(GetParam().platform, GetParam().index);
+  const std::array<std::pair<DType, std::uint64_t>, 3> expected = {
+      {{DType::fp16, 0x0u}, {DType::bf16, 0x0u}, {DType::fp32, 0x0u}}};
+  for (const auto& [dtype, checksum] : expected) {
+    Problem problem;
+    problem.dtype = dtype;
+    const auto session = backend->open(problem, "simt");
+    session->fill_inputs(Fill{});
+    Checksum actual;
+    for (const TensorId id : kInputs) actual.add(session->download(id));
+    EXPECT_EQ(actual.value(), checksum) << name_of(dtype) << std::hex << " 0x" << actual.value();
+  }
+}
+
+TEST_P(InputFill, GivesEveryTensorAStreamOfItsOwn) {
+  const auto backend = open_backend(GetParam().platform, GetParam().index);
+  Problem problem;
+  problem.nhead_q = problem.nhead_k = 1;
+  const auto session = backend->open(problem, "simt");
+  session->fill_inputs(Fill{});
+  EXPECT_NE(session->download(TensorId::q).bytes, session->download(TensorId::k).bytes);
+  EXPECT_NE(session->download(TensorId::k).bytes, session->download(TensorId::v).bytes);
+  EXPECT_NE(session->download(TensorId::v).bytes, session->download(TensorId::d_o).bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Device, InputFill, testing::ValuesIn(devices_to_test()), test_name);
+
+}  // namespace
+}  // namespace fmha_bwd

@@ -1,0 +1,84 @@
+// A backend with one fault in its kernels, to show that verification sees it.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "kernels/backend.h"
+
+namespace fmha_bwd {
+
+enum class Fault {
+  none,
+  zeroed_dk,
+  zeroed_dq,
+  shifted_mask,   // every query sees one key more
+  dropped_scale,  // scale = 1
+  nan_element,    // in the middle of dV
+  unwritten_row,  // of dQ: the poison is left there
+  damaged_guard,  // after dK
+};
+
+class FaultySession final : public Session {
+ public:
+  FaultySession(std::unique_ptr<Session> session, Fault fault)
+      : session_(std::move(session)), fault_(fault) {}
+
+  void fill_inputs(const Fill& fill) override { session_->fill_inputs(fill); }
+  void poison_outputs() override { session_->poison_outputs(); }
+  void forward(const Mask& mask) override { session_->forward(applied(mask)); }
+  BackwardTimes backward(const Mask& mask) override { return session_->backward(applied(mask)); }
+
+  HostTensor download(TensorId id) override {
+    HostTensor tensor = session_->download(id);
+    const std::size_t element = size_of(tensor.dtype);
+    const std::size_t row = static_cast<std::size_t>(tensor.shape.column) * element;
+    const auto fill = [&](std::size_t begin, std::size_t bytes, int pattern) {
+      std::memset(tensor.bytes.data() + begin, pattern, bytes);
+    };
+    constexpr int kPoison = 0xFF;
+    if (fault_ == Fault::zeroed_dk && id == TensorId::dk) fill(0, tensor.bytes.size(), 0);
+    if (fault_ == Fault::zeroed_dq && id == TensorId::dq) fill(0, tensor.bytes.size(), 0);
+    if (fault_ == Fault::nan_element && id == TensorId::dv) {
+      fill(tensor.bytes.size() / 2 / element * element, element, kPoison);
+    }
+    if (fault_ == Fault::unwritten_row && id == TensorId::dq) fill(row * 5, row, kPoison);
+    return tensor;
+  }
+
+  std::vector<TensorId> damaged_guards() override {
+    std::vector<TensorId> damaged = session_->damaged_guards();
+    if (fault_ == Fault::damaged_guard) damaged.push_back(TensorId::dk);
+    return damaged;
+  }
+
+ private:
+  Mask applied(const Mask& mask) const { return fault_ == Fault::shifted_mask ? mask.shifted(1) : mask; }
+
+  std::unique_ptr<Session> session_;
+  Fault fault_;
+};
+
+class FaultyBackend final : public Backend {
+ public:
+  FaultyBackend(std::unique_ptr<Backend> backend, Fault fault)
+      : backend_(std::move(backend)), fault_(fault) {}
+
+  const Device& device() const override { return backend_->device(); }
+  std::vector<KernelSupport> kernels(const Problem& problem) const override {
+    return backend_->kernels(problem);
+  }
+
+  std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) override {
+    Problem computed = problem;
+    if (fault_ == Fault::dropped_scale) computed.scale = 1.0F;
+    return std::make_unique<FaultySession>(backend_->open(computed, kernel), fault_);
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  Fault fault_;
+};
+
+}  // namespace fmha_bwd
