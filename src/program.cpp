@@ -1,0 +1,104 @@
+#include "src/program.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/result.h"
+#include "src/device_choice.h"
+#include "src/options.h"
+#include "src/progress.h"
+#include "src/report/columns.h"
+#include "src/report/report.h"
+#include "src/run.h"
+#include "src/version.h"
+
+namespace fmha_bwd {
+namespace {
+
+/// Where the run happens.
+struct Plan {
+  std::unique_ptr<Backend> backend;
+  std::string device_reason;
+};
+
+Plan plan(const Options& options, const Decorate& decorate) {
+  const DeviceChoice choice = choose_device(options.device, options.arch, platforms());
+  std::unique_ptr<Backend> backend = open_backend(choice.platform, choice.index);
+  if (decorate) backend = decorate(std::move(backend));
+  return {std::move(backend), choice.reason};
+}
+
+std::string kernel_list(const Backend& backend, const Problem& problem) {
+  Columns columns({{"kernel", Align::left}, {"for this problem", Align::left}});
+  for (const KernelSupport& support : backend.kernels(problem)) {
+    columns.add({{support.kernel}, {support.refusal.value_or("supported")}});
+  }
+  const Device& device = backend.device();
+  return fmt::format("{}:{}  {}  {}\n{}", device.platform, device.index, device.name, device.arch,
+                     columns.text(false));
+}
+
+ExitCode run_and_report(const Options& options, const Plan& planned, const Console& console) {
+  if (options.output) check_writable(*options.output);
+  const bool show_progress = console.err_is_terminal && !options.quiet;
+  const RunResult result = [&] {
+    Progress progress({.out = show_progress ? &console.err : nullptr, .width = console.err_width});
+    return run(options, *planned.backend, planned.device_reason, progress);
+  }();
+  write_report(result, options, console);
+  return result.passed() ? ExitCode::passed : ExitCode::wrong_numbers;
+}
+
+ExitCode obey(const CommandLine& command_line, const Console& console, const Decorate& decorate) {
+  const Options& options = command_line.options;
+  switch (command_line.request) {
+    case Request::help:
+      print(console, help_text());
+      return ExitCode::passed;
+    case Request::version:
+      print(console, version_text(platforms()));
+      return ExitCode::passed;
+    case Request::list_kernels:
+      print(console, kernel_list(*plan(options, decorate).backend, options.problem));
+      return ExitCode::passed;
+    case Request::run:
+      return run_and_report(options, plan(options, decorate), console);
+  }
+  return ExitCode::bad_usage;
+}
+
+/// Control characters, a line's end among them, as "\x0a".
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return line;
+}
+
+int failed(const Console& console, ExitCode code, std::string_view message) {
+  console.err << fmt::format("fmha_bwd: {}\n", one_line(message)) << std::flush;
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int run_program(int argc, const char* const* argv, const Console& console, const Decorate& decorate) {
+  try {
+    return static_cast<int>(obey(parse_command_line(argc, argv), console, decorate));
+  } catch (const Error& error) {
+    return failed(console, error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return failed(console, ExitCode::device_error, "out of host memory");
+  } catch (const std::exception& error) {
+    return failed(console, ExitCode::device_error, error.what());
+  }
+}
+
+}  // namespace fmha_bwd

@@ -1,0 +1,175 @@
+#include "src/report/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include "src/report/numbers.h"
+#include "src/report/verdict.h"
+
+namespace fmha_bwd {
+namespace {
+
+constexpr std::array<TensorId, 6> kVerified = {TensorId::dq, TensorId::dk,  TensorId::dv,
+                                               TensorId::o,  TensorId::lse, TensorId::d};
+
+struct Field {
+  std::string column;
+  std::string value;
+};
+
+/// One row, growing.
+class Row {
+ public:
+  void add(std::string column, std::string value) {
+    fields_.push_back({std::move(column), std::move(value)});
+  }
+  void add(std::string column, const char* value) { add(std::move(column), std::string(value)); }
+  void add(std::string column, std::string_view value) { add(std::move(column), std::string(value)); }
+  void add(std::string column, const std::optional<double>& value) {
+    add(std::move(column), value ? exact(*value) : std::string());
+  }
+  template <class Number>
+  void add(std::string column, Number value) {
+    add(std::move(column), fmt::format("{}", value));
+  }
+
+  const std::vector<Field>& fields() const { return fields_; }
+
+ private:
+  std::vector<Field> fields_;
+};
+
+std::string lower(std::string_view name) {
+  std::string result(name);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+void add_run(Row& row, const RunResult& run) {
+  row.add("version", run.version);
+  row.add("platform", run.platform);
+  row.add("device_index", run.device_index);
+  row.add("device_name", run.device_name);
+  row.add("arch", run.arch);
+  row.add("emulated", run.emulated);
+  row.add("kernel", run.kernel);
+  row.add("batch", run.problem.batch);
+  row.add("nhead_q", run.problem.nhead_q);
+  row.add("nhead_k", run.problem.nhead_k);
+  row.add("seqlen_q", run.problem.seqlen_q);
+  row.add("seqlen_k", run.problem.seqlen_k);
+  row.add("hdim_q", run.problem.hdim_q);
+  row.add("hdim_v", run.problem.hdim_v);
+  row.add("dtype", name_of(run.problem.dtype));
+  row.add("scale", run.problem.scale);
+  row.add("seed", run.fill.seed);
+  row.add("standard_deviation", run.fill.standard_deviation);
+  row.add("input_checksum", fmt::format("{:016x}", run.input_checksum));
+}
+
+void add_mask(Row& row, const MaskResult& mask) {
+  row.add("mask", name_of(mask.mask));
+  row.add("verdict", name_of(verdict_of(mask)));
+  row.add("density", mask.counts.density());
+  row.add("all_pairs", mask.counts.all_pairs);
+  row.add("visible_pairs", mask.counts.visible_pairs);
+  row.add("empty_rows", mask.counts.empty_rows);
+  row.add("empty_keys", mask.counts.empty_keys);
+  row.add("flops", mask.flops);
+  for (std::size_t i = 0; i < kGradients.size(); ++i) {
+    const std::string prefix = lower(name_of(kGradients[i]));
+    const GradientSummary& gradient = mask.gradients[i];
+    row.add(prefix + "_mean_abs", gradient.mean_abs);
+    row.add(prefix + "_l2_norm", gradient.l2_norm);
+    row.add(prefix + "_min", gradient.range.min);
+    row.add(prefix + "_max", gradient.range.max);
+    row.add(prefix + "_max_diff_to_no_mask", gradient.max_diff_to_no_mask);
+  }
+  row.add("d_min", mask.d_range.min);
+  row.add("d_max", mask.d_range.max);
+  row.add("p_sparsity", mask.p_sparsity);
+}
+
+void add_verdict(Row& row, TensorId id, const std::vector<TensorVerdict>& verdicts) {
+  const auto found = std::find_if(verdicts.begin(), verdicts.end(),
+                                  [id](const TensorVerdict& verdict) { return verdict.id == id; });
+  const TensorVerdict* verdict = found == verdicts.end() ? nullptr : &*found;
+  const auto add = [&](const char* suffix, auto value) {
+    std::string column = lower(name_of(id)) + suffix;
+    if (verdict == nullptr) {
+      row.add(std::move(column), "");
+    } else {
+      row.add(std::move(column), value(*verdict));
+    }
+  };
+  add("_verdict", [](const TensorVerdict& v) { return v.passed ? "passed" : "failed"; });
+  add("_max_diff", [](const TensorVerdict& v) { return v.max_diff; });
+  add("_max_diff_budget", [](const TensorVerdict& v) { return v.max_diff_budget; });
+  add("_l2_diff", [](const TensorVerdict& v) { return v.l2_diff; });
+  add("_l2_budget", [](const TensorVerdict& v) { return v.l2_budget; });
+  add("_relative_l2", [](const TensorVerdict& v) { return v.relative_l2(); });
+  add("_budget_share", [](const TensorVerdict& v) { return v.budget_share(); });
+  add("_elements", [](const TensorVerdict& v) { return v.elements; });
+  add("_wrong", [](const TensorVerdict& v) { return v.wrong; });
+  add("_guard_damaged", [](const TensorVerdict& v) { return v.guard_damaged; });
+}
+
+void add_timing(Row& row, const std::optional<Timing>& timing) {
+  const auto add = [&](const char* column, auto member) {
+    if (timing) {
+      row.add(column, (*timing).*member);
+    } else {
+      row.add(column, "");
+    }
+  };
+  add("warmup", &Timing::warmup);
+  add("samples", &Timing::samples);
+  add("zero_dq_ms", &Timing::zero_dq_ms);
+  add("dot_do_o_ms", &Timing::dot_do_o_ms);
+  add("dq_dk_dv_ms", &Timing::dq_dk_dv_ms);
+  add("convert_dq_ms", &Timing::convert_dq_ms);
+  add("total_ms", &Timing::total_ms);
+  add("total_min_ms", &Timing::total_min_ms);
+  add("total_max_ms", &Timing::total_max_ms);
+  add("tflops", &Timing::tflops);
+  add("tflops_dense", &Timing::tflops_dense);
+}
+
+Row row_of(const RunResult& run, const MaskResult& mask) {
+  Row row;
+  add_run(row, run);
+  add_mask(row, mask);
+  for (const TensorId id : kVerified) add_verdict(row, id, mask.verdicts);
+  add_timing(row, mask.timing);
+  row.add("command", mask.command);
+  return row;
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string result = "\"";
+  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
+std::string line_of(const Row& row, std::string Field::*member) {
+  std::vector<std::string> texts;
+  for (const Field& field : row.fields()) texts.push_back(quoted(field.*member));
+  return fmt::format("{}\n", fmt::join(texts, ","));
+}
+
+}  // namespace
+
+std::string csv_report(const RunResult& run) {
+  std::string report = line_of(row_of(run, MaskResult{}), &Field::column);
+  for (const MaskResult& mask : run.masks) report += line_of(row_of(run, mask), &Field::value);
+  return report;
+}
+
+}  // namespace fmha_bwd

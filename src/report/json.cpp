@@ -1,0 +1,135 @@
+#include "src/report/json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "src/report/numbers.h"
+#include "src/report/verdict.h"
+
+namespace fmha_bwd {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kSchemaVersion = 1;
+
+Json number(double x) { return std::isfinite(x) ? Json(x) : Json(exact(x)); }
+/// The double whose shortest decimal is that of `x`: 0.1, not 0.10000000149011612.
+Json number(float x) { return number(std::stod(exact(x))); }
+Json number(const std::optional<double>& x) { return x ? number(*x) : Json(nullptr); }
+
+Json extent(const Extent& range) { return {{"min", number(range.min)}, {"max", number(range.max)}}; }
+
+Json index(const Shape& shape) { return {shape.batch, shape.head, shape.row, shape.column}; }
+
+Json problem(const Problem& problem) {
+  return {
+      {"batch", problem.batch},       {"nhead_q", problem.nhead_q},      {"nhead_k", problem.nhead_k},
+      {"seqlen_q", problem.seqlen_q}, {"seqlen_k", problem.seqlen_k},    {"hdim_q", problem.hdim_q},
+      {"hdim_v", problem.hdim_v},     {"dtype", name_of(problem.dtype)}, {"scale", number(problem.scale)}};
+}
+
+Json gradients(const MaskResult& mask) {
+  Json result = Json::object();
+  for (const GradientSummary& gradient : mask.gradients) {
+    result[std::string(name_of(gradient.id))] = {
+        {"mean_abs", number(gradient.mean_abs)},
+        {"l2_norm", number(gradient.l2_norm)},
+        {"range", extent(gradient.range)},
+        {"max_diff_to_no_mask", number(gradient.max_diff_to_no_mask)}};
+  }
+  return result;
+}
+
+Json worst(const TensorVerdict& verdict) {
+  Json result = Json::array();
+  for (const Mismatch& mismatch : verdict.worst) {
+    result.push_back({{"index", index(mismatch.index)},
+                      {"actual", number(mismatch.actual)},
+                      {"expected", number(mismatch.expected)}});
+  }
+  return result;
+}
+
+Json verification(const MaskResult& mask) {
+  Json result = Json::object();
+  for (const TensorVerdict& verdict : mask.verdicts) {
+    result[std::string(name_of(verdict.id))] = {{"passed", verdict.passed},
+                                                {"max_diff", number(verdict.max_diff)},
+                                                {"max_diff_budget", number(verdict.max_diff_budget)},
+                                                {"l2_diff", number(verdict.l2_diff)},
+                                                {"l2_budget", number(verdict.l2_budget)},
+                                                {"reference_l2", number(verdict.reference_l2)},
+                                                {"relative_l2", number(verdict.relative_l2())},
+                                                {"budget_share", number(verdict.budget_share())},
+                                                {"elements", verdict.elements},
+                                                {"wrong", verdict.wrong},
+                                                {"worst", worst(verdict)},
+                                                {"guard_damaged", verdict.guard_damaged}};
+  }
+  return result;
+}
+
+Json timing(const std::optional<Timing>& times) {
+  if (!times) return nullptr;
+  return {{"warmup", times->warmup},
+          {"samples", times->samples},
+          {"zero_dq_ms", number(times->zero_dq_ms)},
+          {"dot_do_o_ms", number(times->dot_do_o_ms)},
+          {"dq_dk_dv_ms", number(times->dq_dk_dv_ms)},
+          {"convert_dq_ms", number(times->convert_dq_ms)},
+          {"total_ms", number(times->total_ms)},
+          {"total_min_ms", number(times->total_min_ms)},
+          {"total_max_ms", number(times->total_max_ms)},
+          {"tflops", number(times->tflops)},
+          {"tflops_dense", number(times->tflops_dense)}};
+}
+
+Json mask(const MaskResult& mask) {
+  return {{"mask", name_of(mask.mask)},
+          {"verdict", name_of(verdict_of(mask))},
+          {"density", number(mask.counts.density())},
+          {"all_pairs", mask.counts.all_pairs},
+          {"visible_pairs", mask.counts.visible_pairs},
+          {"empty_rows", mask.counts.empty_rows},
+          {"empty_keys", mask.counts.empty_keys},
+          {"flops", number(mask.flops)},
+          {"gradients", gradients(mask)},
+          {"d_range", extent(mask.d_range)},
+          {"p_sparsity", number(mask.p_sparsity)},
+          {"verification", verification(mask)},
+          {"timing", timing(mask.timing)},
+          {"command", mask.command}};
+}
+
+}  // namespace
+
+std::string json_report(const RunResult& run) {
+  Json masks = Json::array();
+  for (const MaskResult& result : run.masks) masks.push_back(mask(result));
+  const Json report = {{"schema_version", kSchemaVersion},
+                       {"program", "fmha_bwd"},
+                       {"version", run.version},
+                       {"verdict", name_of(verdict_of(run))},
+                       {"problem", problem(run.problem)},
+                       {"inputs",
+                        {{"distribution", "normal"},
+                         {"seed", run.fill.seed},
+                         {"standard_deviation", number(run.fill.standard_deviation)},
+                         {"checksum", fmt::format("{:016x}", run.input_checksum)}}},
+                       {"device",
+                        {{"platform", run.platform},
+                         {"index", run.device_index},
+                         {"name", run.device_name},
+                         {"arch", run.arch},
+                         {"reason", run.device_reason},
+                         {"emulated", run.emulated}}},
+                       {"kernel", {{"name", run.kernel}, {"reason", run.kernel_reason}}},
+                       {"masks", masks}};
+  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fmha_bwd

@@ -1,0 +1,76 @@
+// The section of the table report about speed.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/report/columns.h"
+#include "src/report/numbers.h"
+#include "src/report/sections.h"
+
+namespace fmha_bwd {
+namespace {
+
+/// "medians of 20 passes after 3 for warming up", where that is so for every mask.
+std::string note(const RunResult& run) {
+  std::string common;
+  for (const MaskResult& mask : run.masks) {
+    if (!mask.timing) continue;
+    const std::string text = fmt::format("milliseconds, the median of {} after {} for warm-up",
+                                         mask.timing->samples, mask.timing->warmup);
+    if (!common.empty() && text != common) return "milliseconds, medians";
+    common = text;
+  }
+  return common;
+}
+
+std::vector<Cell> timing_row(const MaskResult& mask, const Numbers& numbers) {
+  std::vector<Cell> row = {{std::string(name_of(mask.mask))}};
+  if (!mask.timing) {
+    for (int i = 0; i < 8; ++i) row.push_back({"—", Style::dim});
+    return row;
+  }
+  const Timing& timing = *mask.timing;
+  for (const double ms : {timing.zero_dq_ms, timing.dot_do_o_ms, timing.dq_dk_dv_ms, timing.convert_dq_ms}) {
+    row.push_back({numbers.milliseconds(ms)});
+  }
+  row.push_back({numbers.milliseconds(timing.total_ms), Style::strong});
+  row.push_back({fmt::format("{}..{}", numbers.milliseconds(timing.total_min_ms),
+                             numbers.milliseconds(timing.total_max_ms))});
+  row.push_back({numbers.rate(timing.tflops), Style::strong});
+  row.push_back({numbers.rate(timing.tflops_dense)});
+  return row;
+}
+
+}  // namespace
+
+std::string performance_section(const RunResult& run, const TableStyle& style) {
+  Columns columns({{"mask", Align::left},
+                   {"zero dQ"},
+                   {"dot_do_o"},
+                   {"dq_dk_dv"},
+                   {"convert_dq"},
+                   {"total"},
+                   {"min..max"},
+                   {"TFLOPS"},
+                   {"dense TFLOPS"}});
+  std::string remarks;
+  for (const MaskResult& mask : run.masks) {
+    columns.add(timing_row(mask, Numbers{style.verbose}));
+    if (!mask.timing) {
+      remarks += fmt::format("  {} was not timed{}\n", name_of(mask.mask),
+                             mask.passed() ? "" : ": it failed verification");
+    }
+  }
+  const bool timed = std::any_of(run.masks.begin(), run.masks.end(),
+                                 [](const MaskResult& mask) { return mask.timing.has_value(); });
+  if (timed) {
+    remarks += "  TFLOPS counts the visible pairs exactly; dense TFLOPS counts all pairs, masked ones too\n";
+    if (run.emulated) {
+      remarks += "  These are times of the emulator on this CPU; they say nothing about the speed of a GPU\n";
+    }
+  }
+  return heading("Performance", note(run), style) + (timed ? columns.text(style.colour) : "") +
+         painted(remarks, Style::dim, style.colour);
+}
+
+}  // namespace fmha_bwd

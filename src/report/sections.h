@@ -1,0 +1,34 @@
+// The sections of the table report; each is a heading and its lines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "src/report/table.h"
+
+namespace fmha_bwd {
+
+/// "\nTitle  (note)\n".
+std::string heading(std::string_view title, std::string_view note, const TableStyle& style);
+
+/// Problem, device, kernel and inputs.
+std::string header_section(const RunResult& run, const TableStyle& style);
+/// Density, mean |gradient| and the largest difference to no_mask.
+std::string gradients_section(const RunResult& run, const TableStyle& style);
+/// Each tensor's errors against their budgets.
+std::string verification_section(const RunResult& run, const TableStyle& style);
+/// Ranges of D and of the gradients, sparsity of P, empty rows and keys.
+std::string details_section(const RunResult& run, const TableStyle& style);
+std::string norms_section(const RunResult& run, const TableStyle& style);
+/// Stage times and rates.
+std::string performance_section(const RunResult& run, const TableStyle& style);
+/// The first 8 x 8 corner of each mask.
+std::string pictures_section(const RunResult& run, const TableStyle& style);
+/// What is wrong with each mask that failed: how many elements, the worst ones, the command that reproduces
+/// it.
+std::string failures_section(const RunResult& run, const TableStyle& style);
+/// One line a mask and the conclusion.
+std::string summary_lines(const RunResult& run, const TableStyle& style);
+
+}  // namespace fmha_bwd

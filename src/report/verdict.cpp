@@ -1,0 +1,71 @@
+#include "src/report/verdict.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace fmha_bwd {
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::passed:
+      return "passed";
+    case Verdict::failed:
+      return "failed";
+    case Verdict::not_verified:
+      return "not_verified";
+  }
+  return "";
+}
+
+Verdict verdict_of(const MaskResult& mask) {
+  if (!mask.verified()) return Verdict::not_verified;
+  return mask.passed() ? Verdict::passed : Verdict::failed;
+}
+
+Verdict verdict_of(const RunResult& run) {
+  const auto any = [&run](Verdict verdict) {
+    return std::any_of(run.masks.begin(), run.masks.end(),
+                       [verdict](const MaskResult& mask) { return verdict_of(mask) == verdict; });
+  };
+  if (any(Verdict::failed)) return Verdict::failed;
+  return run.masks.empty() || any(Verdict::not_verified) ? Verdict::not_verified : Verdict::passed;
+}
+
+std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers) {
+  std::vector<std::string> reasons;
+  if (verdict.wrong > 0) {
+    reasons.push_back(fmt::format("{} of {} elements are wrong; the largest difference is {}, allowed is {}",
+                                  verdict.wrong, verdict.elements, numbers.scientific(verdict.max_diff),
+                                  numbers.scientific(verdict.max_diff_budget)));
+  }
+  if (!(verdict.l2_diff <= verdict.l2_budget) && verdict.wrong == 0) {
+    reasons.push_back(
+        fmt::format("no element alone is wrong, but together they differ by an L2 norm of {}, "
+                    "allowed is {}",
+                    numbers.scientific(verdict.l2_diff), numbers.scientific(verdict.l2_budget)));
+  }
+  if (verdict.guard_damaged) reasons.emplace_back("a kernel wrote after the tensor's end");
+  if (reasons.empty()) return "failed";
+  return fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+std::string conclusion(const RunResult& run) {
+  const std::size_t total = run.masks.size();
+  const std::string masks = total == 1 ? "mask" : "masks";
+  const auto failed = std::count_if(run.masks.begin(), run.masks.end(),
+                                    [](const MaskResult& mask) { return !mask.passed(); });
+  switch (verdict_of(run)) {
+    case Verdict::passed:
+      return fmt::format("passed: {} of {} {} agree with the fp64 reference", total, total, masks);
+    case Verdict::failed:
+      return fmt::format("FAILED: {} of {} {} with wrong numbers", failed, total, masks);
+    case Verdict::not_verified:
+      return total == 0 ? "nothing ran" : fmt::format("not verified: {} {} ran unchecked", total, masks);
+  }
+  return "";
+}
+
+}  // namespace fmha_bwd

@@ -1,0 +1,147 @@
+// The sections of the table report that judge: verification, failures, summary.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/report/columns.h"
+#include "src/report/numbers.h"
+#include "src/report/sections.h"
+#include "src/report/verdict.h"
+
+namespace fmha_bwd {
+namespace {
+
+bool is_gradient(TensorId id) {
+  return std::find(kGradients.begin(), kGradients.end(), id) != kGradients.end();
+}
+
+/// A share of the budget beyond a hundred times the limit is only that.
+std::string share_text(double share, const Numbers& numbers) {
+  if (!numbers.full && share > 100.0) return ">10000%";
+  return numbers.percent(share, 0);
+}
+
+Cell verdict_cell(bool passed) { return passed ? Cell{"passed", Style::good} : Cell{"FAILED", Style::bad}; }
+
+std::vector<Cell> verdict_row(const MaskResult& mask, const TensorVerdict& verdict, const TableStyle& style) {
+  const Numbers numbers{style.verbose};
+  const std::optional<double> relative = verdict.relative_l2();
+  std::vector<Cell> row = {{std::string(name_of(mask.mask))},
+                           {std::string(name_of(verdict.id))},
+                           verdict_cell(verdict.passed),
+                           {numbers.scientific(verdict.max_diff)},
+                           relative ? Cell{numbers.scientific(*relative)} : Cell{"—", Style::dim},
+                           {share_text(verdict.budget_share(), numbers)},
+                           {fmt::format("{} of {}", verdict.wrong, verdict.elements),
+                            verdict.wrong > 0 ? Style::bad : Style::plain}};
+  if (style.verbose) {
+    for (const double x :
+         {verdict.max_diff_budget, verdict.l2_diff, verdict.l2_budget, verdict.reference_l2}) {
+      row.push_back({numbers.scientific(x)});
+    }
+    row.push_back({verdict.guard_damaged ? "damaged" : "intact"});
+  }
+  return row;
+}
+
+std::string worst_elements(const TensorVerdict& verdict, const TableStyle& style) {
+  const Numbers numbers{style.verbose};
+  Columns columns({{"  (b, h, row, column)", Align::left}, {"device"}, {"reference"}, {"difference"}});
+  for (const Mismatch& mismatch : verdict.worst) {
+    const Shape& at = mismatch.index;
+    columns.add({{fmt::format("  ({}, {}, {}, {})", at.batch, at.head, at.row, at.column)},
+                 {numbers.scientific(mismatch.actual)},
+                 {numbers.scientific(mismatch.expected)},
+                 {numbers.scientific(std::abs(mismatch.actual - mismatch.expected))}});
+  }
+  return verdict.worst.empty() ? "" : columns.text(style.colour);
+}
+
+/// "dQ 41%, dK 35%, dV 20% of the error budget", or which tensors failed.
+std::string judgement(const MaskResult& mask) {
+  std::string failed;
+  std::string shares;
+  for (const TensorVerdict& verdict : mask.verdicts) {
+    if (!verdict.passed) {
+      failed += fmt::format("{}{}: {} of {} wrong", failed.empty() ? "" : ", ", name_of(verdict.id),
+                            verdict.wrong, verdict.elements);
+    }
+    if (is_gradient(verdict.id)) {
+      shares += fmt::format("{}{} {}", shares.empty() ? "" : ", ", name_of(verdict.id),
+                            share_text(verdict.budget_share(), Numbers{}));
+    }
+  }
+  if (!failed.empty()) return failed;
+  return shares.empty() ? "" : shares + " of the error budget";
+}
+
+Cell verdict_cell(Verdict verdict) {
+  if (verdict == Verdict::not_verified) return {"not verified"};
+  return verdict_cell(verdict == Verdict::passed);
+}
+
+std::string speed(const RunResult& run, const MaskResult& mask) {
+  if (!mask.timing) return "";
+  const Numbers numbers;
+  const std::string ms = numbers.milliseconds(mask.timing->total_ms) + " ms";
+  return run.emulated ? ms + " emulated"
+                      : fmt::format("{}, {} TFLOPS", ms, numbers.rate(mask.timing->tflops));
+}
+
+}  // namespace
+
+std::string verification_section(const RunResult& run, const TableStyle& style) {
+  std::vector<Heading> headings = {{"mask", Align::left}, {"tensor", Align::left}, {"verdict", Align::left},
+                                   {"max diff"},          {"relative L2"},         {"of budget"},
+                                   {"wrong elements"}};
+  if (style.verbose) {
+    for (const char* title : {"max diff budget", "L2 diff", "L2 budget", "reference L2", "guard"}) {
+      headings.push_back({title});
+    }
+  }
+  Columns columns(headings);
+  bool any = false;
+  for (const MaskResult& mask : run.masks) {
+    for (const TensorVerdict& verdict : mask.verdicts) {
+      if (!style.verbose && verdict.passed && !is_gradient(verdict.id)) continue;
+      columns.add(verdict_row(mask, verdict, style));
+      any = true;
+    }
+  }
+  if (!any) return heading("Verification", "none (--verify none): these numbers are unchecked", style);
+  return heading("Verification", "against the fp64 reference", style) + columns.text(style.colour);
+}
+
+std::string failures_section(const RunResult& run, const TableStyle& style) {
+  const Numbers numbers{style.verbose};
+  std::string text;
+  for (const MaskResult& mask : run.masks) {
+    if (mask.passed()) continue;
+    for (const TensorVerdict& verdict : mask.verdicts) {
+      if (verdict.passed) continue;
+      const std::string name = fmt::format("{} {}", name_of(mask.mask), name_of(verdict.id));
+      text += fmt::format("  {}: {}\n{}", painted(name, Style::bad, style.colour),
+                          failure_of(verdict, numbers), worst_elements(verdict, style));
+    }
+    text += fmt::format("  reproduce: {}\n", painted(mask.command, Style::strong, style.colour));
+  }
+  return text.empty() ? "" : heading("Failures", "", style) + text;
+}
+
+std::string summary_lines(const RunResult& run, const TableStyle& style) {
+  Columns columns({{"", Align::left}, {"", Align::left}, {"", Align::left}, {"", Align::left}});
+  for (const MaskResult& mask : run.masks) {
+    columns.add({{std::string(name_of(mask.mask))},
+                 verdict_cell(verdict_of(mask)),
+                 {judgement(mask)},
+                 {speed(run, mask), Style::dim}});
+  }
+  const Verdict verdict = verdict_of(run);
+  const Style style_of_verdict = verdict == Verdict::passed   ? Style::good
+                                 : verdict == Verdict::failed ? Style::bad
+                                                              : Style::strong;
+  return columns.text(style.colour) + painted(conclusion(run), style_of_verdict, style.colour) + "\n";
+}
+
+}  // namespace fmha_bwd
