@@ -1,8 +1,61 @@
 # Reads FMHA_BWD_PLATFORMS; sets, for EMULATOR, NVIDIA and AMD,
 #   FMHA_BWD_HAS_<PLATFORM>            whether it is built
 #   FMHA_BWD_<PLATFORM>_ARCHITECTURES  the architectures to build for
+# A platform that the list names must be buildable; auto leaves out what is not, and says why.
+include(AmdToolchain)
+include(NvidiaToolchain)
+
 set(FMHA_BWD_HAS_EMULATOR ON)
 set(FMHA_BWD_HAS_NVIDIA OFF)
 set(FMHA_BWD_HAS_AMD OFF)
-set(FMHA_BWD_NVIDIA_ARCHITECTURES sm_80 sm_90a)
-set(FMHA_BWD_AMD_ARCHITECTURES gfx90a gfx942 gfx1100 gfx1201)
+
+if(NOT FMHA_BWD_PLATFORMS)
+  message(FATAL_ERROR "FMHA_BWD_PLATFORMS is empty; it is auto, or a list of emulator, nvidia and amd")
+endif()
+set(wanted nvidia amd)
+if(NOT FMHA_BWD_PLATFORMS STREQUAL "auto")
+  set(wanted "")
+  foreach(entry IN LISTS FMHA_BWD_PLATFORMS)
+    if(NOT entry MATCHES "^(emulator|((nvidia|amd)(:[^:]+)?))$")
+      message(FATAL_ERROR "FMHA_BWD_PLATFORMS: '${entry}' is not emulator, nvidia[:sm_NN,...] or amd[:gfxNNN,...]; "
+                          "auto stands alone")
+    endif()
+    string(REGEX REPLACE ":.*" "" platform ${entry})
+    string(REGEX REPLACE "^[^:]*:?" "" wanted_${platform} ${entry})
+    string(REPLACE "," ";" wanted_${platform} "${wanted_${platform}}")
+    list(APPEND wanted ${platform})
+  endforeach()
+  list(REMOVE_DUPLICATES wanted)
+  list(REMOVE_ITEM wanted emulator)
+endif()
+
+foreach(platform IN LISTS wanted)
+  string(TOUPPER ${platform} upper)
+  cmake_language(CALL fmha_bwd_find_${platform} absence ${wanted_${platform}})
+  if(NOT absence)
+    set(FMHA_BWD_HAS_${upper} ON)
+  elseif(FMHA_BWD_PLATFORMS STREQUAL "auto")
+    message(STATUS "Platform ${platform}: left out, ${absence}")
+  else()
+    message(FATAL_ERROR "FMHA_BWD_PLATFORMS names ${platform}, but: ${absence}")
+  endif()
+endforeach()
+
+if(FMHA_BWD_HAS_NVIDIA)
+  fmha_bwd_cmake_cuda_architectures(CMAKE_CUDA_ARCHITECTURES ${FMHA_BWD_NVIDIA_ARCHITECTURES})
+  enable_language(CUDA)
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc 12 has it
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  endif()
+  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_EXTENSIONS OFF)
+endif()
+
+message(STATUS "Platform emulator: ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+foreach(platform IN LISTS wanted)
+  string(TOUPPER ${platform} upper)
+  if(FMHA_BWD_HAS_${upper})
+    list(JOIN FMHA_BWD_${upper}_ARCHITECTURES " " architectures)
+    message(STATUS "Platform ${platform}: ${architectures}, with ${FMHA_BWD_${upper}_COMPILER_NAME}")
+  endif()
+endforeach()

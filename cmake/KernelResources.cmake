@@ -1,0 +1,22 @@
+# What the compilers say of each kernel's registers, spills and shared memory, in
+# <build>/resources/<platform>/<architecture>/<source>.txt. scripts/kernel_resources.py prints it as a table.
+# The target compiles every kernel source once more for each architecture, so it is not part of all.
+include_guard(GLOBAL)
+add_custom_target(kernel_resources)
+
+# fmha_bwd_kernel_resources(PLATFORM ARCHITECTURE SOURCE COMMAND...): COMMAND compiles device code and reports on
+# stderr.
+function(fmha_bwd_kernel_resources platform architecture source)
+  cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
+  set(report ${PROJECT_BINARY_DIR}/resources/${platform}/${architecture}/${name}.txt)
+  cmake_path(GET report PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(
+    OUTPUT ${report}
+    COMMAND ${ARGN} -MD -MT ${report} -MF ${report}.d ${source} -o ${report}.code 2> ${report}
+    DEPENDS ${source} DEPFILE ${report}.d VERBATIM
+    COMMENT "Kernel resources of ${name} on ${architecture}")
+  string(MAKE_C_IDENTIFIER kernel_resources_${architecture}_${name} target)
+  add_custom_target(${target} DEPENDS ${report})
+  add_dependencies(kernel_resources ${target})
+endfunction()
