@@ -10,21 +10,16 @@ namespace {
 
 constexpr double kSumRoundoff = 0x1p-24;  // of the fp32 sums
 
+/// Of the 2-norms of the rows of a tensor; of its elements where it has one column.
 template <typename Real>
-double rms(const std::vector<Real>& values) {
-  double sum = 0.0;
-  for (const Real value : values) sum += static_cast<double>(value) * static_cast<double>(value);
-  return std::sqrt(sum / static_cast<double>(values.size()));
-}
-
-/// Of the 2-norms of the rows.
-Magnitude row_norm(const std::vector<float>& tensor, std::int64_t columns) {
+Magnitude magnitude(const std::vector<Real>& tensor, std::int64_t columns = 1) {
   double sum = 0.0;
   double largest = 0.0;
   for (auto row = tensor.begin(); row != tensor.end(); row += columns) {
     double squared_norm = 0.0;
-    for (auto x = row; x != row + columns; ++x)
+    for (auto x = row; x != row + columns; ++x) {
       squared_norm += static_cast<double>(*x) * static_cast<double>(*x);
+    }
     sum += squared_norm;
     largest = std::max(largest, squared_norm);
   }
@@ -61,34 +56,36 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const AttentionStatistics& statistics = exact.statistics;
   const double rounding = unit_roundoff(problem.dtype) * std::numbers::inv_sqrt3;
   const double scale = std::abs(static_cast<double>(problem.scale));
-  const double q = rms(inputs.q);
-  const double k = rms(inputs.k);
-  const double v = rms(inputs.v);
-  const double d_o = rms(inputs.d_o);
-  const double o = rms(exact.o);
-  const Magnitude q_row = row_norm(inputs.q, problem.hdim_q);
-  const Magnitude d_o_row = row_norm(inputs.d_o, problem.hdim_v);
+  const Magnitude q = magnitude(inputs.q);
+  const Magnitude k = magnitude(inputs.k);
+  const Magnitude v = magnitude(inputs.v);
+  const Magnitude d_o = magnitude(inputs.d_o);
+  const Magnitude o = magnitude(exact.o);
+  const Magnitude q_row = magnitude(inputs.q, problem.hdim_q);
+  const Magnitude d_o_row = magnitude(inputs.d_o, problem.hdim_v);
   const std::int64_t queries = problem.seqlen_q * problem.group_size();
 
   ExpectedErrors errors;
   for (double Magnitude::*const size : {&Magnitude::rms, &Magnitude::max}) {
     const double score =
-        sum_error(problem.hdim_q) * scale * q_row.*size * k + kSumRoundoff * statistics.max_abs_score;
+        sum_error(problem.hdim_q) * scale * q_row.*size * k.rms + kSumRoundoff * statistics.max_abs_score;
     const double lse = score + sum_error(problem.seqlen_k);
     const double relative = std::hypot(rounding, score + lse);
     const double along_keys = std::hypot(relative, sum_error(problem.seqlen_k));
     const double along_queries = std::hypot(relative, sum_error(queries));
+    const double along_v = sum_error(problem.hdim_v);
 
     errors.lse.*size = lse;
-    errors.o.*size = along_keys * statistics.p_row.*size * v;
-    errors.d.*size = d_o_row.*size * std::hypot(errors.o.*size, rounding * o, sum_error(problem.hdim_v) * o);
-    const double difference = std::hypot(errors.d.*size, sum_error(problem.hdim_v) * d_o_row.*size * v);
-    errors.dq.*size =
-        scale * k * std::hypot(along_keys * statistics.ds_row.*size, statistics.p_row.*size * difference);
+    const double o_error = along_keys * statistics.p_row.*size;
+    errors.o.*size = o_error * v.*size;
+    errors.d.*size = d_o_row.*size * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms);
+    const double difference = std::hypot(errors.d.*size, along_v * d_o_row.*size * v.rms);
+    errors.dq.*size = scale * k.*size *
+                      std::hypot(along_keys * statistics.ds_row.*size, statistics.p_row.*size * difference);
     errors.dk.*size =
-        scale * q *
+        scale * q.*size *
         std::hypot(along_queries * statistics.ds_column.*size, statistics.p_column.*size * difference);
-    errors.dv.*size = along_queries * statistics.p_column.*size * d_o;
+    errors.dv.*size = along_queries * statistics.p_column.*size * d_o.*size;
   }
   return errors;
 }

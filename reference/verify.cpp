@@ -76,7 +76,8 @@ TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<do
   const double expected_max = std::hypot(expected.max, rounding * size.max);
   const double expected_l2 = std::hypot(expected.rms * root, rounding * size.l2());
   verdict.max_diff_budget = kMaxFactor * std::max(textbook_error.max, expected_max) + subnormal;
-  verdict.l2_budget = kL2Factor * std::max(textbook_error.l2(), expected_l2) + subnormal * root;
+  verdict.l2_budget = kL2Factor * std::max(textbook_error.l2(), expected_l2) +
+                      expected.max * std::sqrt(static_cast<double>(actual.shape.column)) + subnormal * root;
 
   std::vector<WrongElement> worst;
   for (std::int64_t i = 0; i < elements; ++i) {

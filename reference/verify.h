@@ -3,16 +3,23 @@
 // A fixed tolerance is worthless here: with common inputs max|dQ| is 3e-3, so that zeros would pass 1e-2.
 // Each tensor has a budget of its own, made from the same data,
 //
-//     max |error|   <=  kMaxFactor * max(textbook's max |error|, expected) + subnormal
-//     ||error||_2   <=  kL2Factor  * max(textbook's ||error||_2, expected * sqrt(elements)) + ...
+//     max |error|  <=  kMaxFactor * max(textbook's max |error|, expected) + subnormal
+//     ||error||_2  <=  kL2Factor * max(textbook's ||error||_2, expected * sqrt(elements))
+//                      + expected of the worst row * sqrt(columns) + subnormal * sqrt(elements)
 //
-// The textbook implementation in the kernel's type (reference/attention.h) is as accurate as a kernel that
-// rounds where kernels round. A correct kernel rounds in other places and sums in another order, so that its
-// errors are other draws of about the same size: the 2-norm averages over all elements and is nearly the
-// same, while the largest error is an extreme and varies more, hence two factors. `expected` is the
-// estimate of reference/expected_error.h and the output's own rounding, u/sqrt(3) of the truth's size,
-// and decides where the textbook's error is small by luck. Since both factors exceed sqrt(3), the truth
-// rounded to the type always passes. `subnormal` is the error of rounding near zero.
+// The textbook implementation in the kernel's type (reference/attention.h) rounds where kernels round. A
+// correct kernel also rounds in other places and sums in another order, so that its errors are other draws of
+// about the same size. The 2-norm averages over all elements and is nearly the same in every draw, while the
+// largest error is an extreme and varies more: hence two factors. `expected` is the estimate of
+// reference/expected_error.h together with the output's own rounding, u/sqrt(3) of the truth's size, and
+// decides where the textbook's error is small by luck; the worst row's term is for tensors of so few rows
+// that one of them decides the 2-norm. Since both factors exceed sqrt(3), the truth rounded to the type
+// always passes. `subnormal` is the error of rounding near zero.
+//
+// Measured with two million tensors of a kernel-like implementation (tests/reference/naive_attention.h), 1 x
+// 1 to 1 x 1000 and 512 x 512, all types, standard deviations 0.1, 1 and 3: none is outside its budget. On 64
+// x 64 x 128 the textbook itself takes about a third of both budgets, and a gradient scaled by 1.001 (fp16)
+// or 1.01 (bf16) is outside one of them.
 //
 // An element whose truth rounds to infinity must be that infinity. A NaN fails, and so does every tensor
 // whose budget is not finite: there the type is too small for the data and nothing can be said.
