@@ -26,8 +26,9 @@ function(fmha_bwd_amd_sources target)
       COMMENT "Building AMD object ${name}.o")
     target_sources(${target} PRIVATE ${object})
     foreach(architecture IN LISTS FMHA_BWD_AMD_ARCHITECTURES)
-      fmha_bwd_kernel_resources(amd ${architecture} ${source} ${command} ${options} --offload-arch=${architecture}
-                                --cuda-device-only -S -Rpass-analysis=kernel-resource-usage)
+      fmha_bwd_kernel_resources(amd ${architecture} ${source} ${object} ${command} ${options}
+                                --offload-arch=${architecture} --cuda-device-only -S
+                                -Rpass-analysis=kernel-resource-usage)
     endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)

@@ -4,17 +4,17 @@
 include_guard(GLOBAL)
 add_custom_target(kernel_resources)
 
-# fmha_bwd_kernel_resources(PLATFORM ARCHITECTURE SOURCE COMMAND...): COMMAND compiles device code and reports on
-# stderr.
-function(fmha_bwd_kernel_resources platform architecture source)
+# fmha_bwd_kernel_resources(PLATFORM ARCHITECTURE SOURCE BUILT COMMAND...): COMMAND compiles device code and reports on
+# stderr; it runs whenever BUILT, a file or target that SOURCE is compiled into, is newer.
+function(fmha_bwd_kernel_resources platform architecture source built)
   cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
   set(report ${PROJECT_BINARY_DIR}/resources/${platform}/${architecture}/${name}.txt)
   cmake_path(GET report PARENT_PATH folder)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(
     OUTPUT ${report}
-    COMMAND ${ARGN} -MD -MT ${report} -MF ${report}.d ${source} -o ${report}.code 2> ${report}
-    DEPENDS ${source} DEPFILE ${report}.d VERBATIM
+    COMMAND ${ARGN} ${source} -o ${report}.code 2> ${report}
+    DEPENDS ${built} VERBATIM
     COMMENT "Kernel resources of ${name} on ${architecture}")
   string(MAKE_C_IDENTIFIER kernel_resources_${architecture}_${name} target)
   add_custom_target(${target} DEPENDS ${report})

@@ -20,7 +20,7 @@ function(fmha_bwd_find_nvidia absence)
   string(REGEX MATCH "release ([0-9.]+)" version "${version}")
   set(version "${CMAKE_MATCH_1}")
   if(version VERSION_LESS 12)
-    set(${absence} "${FMHA_BWD_NVCC} is of CUDA ${version}; install the CUDA toolkit 12 or later" PARENT_SCOPE)
+    set(${absence} "${FMHA_BWD_NVCC} is not of CUDA 12 or later, but '${version}'; install the CUDA toolkit" PARENT_SCOPE)
     return()
   endif()
 
