@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# setup.sh PROFILE...: installs with apt what is missing for
+#   run     building and running on the emulator
+#   test    the tests
+#   amd     compiling for AMD GPUs
+#   nvidia  compiling for NVIDIA GPUs, beside the CUDA toolkit, which it only looks for
+#   format  checking the sources' formatting
+# Without root it uses sudo where that asks for no password, and says what to install where it does.
+set -euo pipefail
+
+installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+available() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+
+# The installed clang that can compile for AMD, or the newest that apt has: 22 knows gfx950, 19 does not.
+amd_clang_packages() {
+  local version
+  for version in 22 19; do
+    if installed "clang-$version" && installed "lld-$version" && installed "clang-tools-$version"; then return; fi
+  done
+  version=19
+  if available clang-22; then version=22; fi
+  echo "clang-$version lld-$version clang-tools-$version"
+}
+
+# The packages of a profile. Of package=command, any source of the command will do.
+packages_of() {
+  local build="g++=g++ cmake=cmake ninja-build=ninja libcli11-dev libfmt-dev nlohmann-json3-dev"
+  case $1 in
+    run) echo "$build" ;;
+    test) echo "$build libgtest-dev libgmock-dev" ;;
+    nvidia) echo "$build libhiprand-dev" ;;
+    amd)
+      echo "$build"
+      if [[ -x ${ROCM_PATH:-/opt/rocm}/bin/hipcc ]]; then return; fi
+      echo libamdhip64-dev rocm-device-libs libhiprand-dev librocrand-dev "$(amd_clang_packages)"
+      ;;
+    format) echo clang-format-14=clang-format-14 ;;
+  esac
+}
+
+# The packages of the profiles that are not there, on one line.
+missing_packages() {
+  local profile entry
+  for profile in "$@"; do
+    for entry in $(packages_of "$profile"); do
+      if [[ $entry == *=* ]]; then
+        command -v "${entry#*=}" >/dev/null || echo "${entry%=*}"
+      else
+        installed "$entry" || echo "$entry"
+      fi
+    done
+  done | sort -u | paste -sd ' '
+}
+
+# Runs a command; shows what it said only if it fails.
+quietly() {
+  local output
+  if ! output=$("$@" 2>&1); then
+    echo "$output" >&2
+    return 1
+  fi
+}
+
+fail() {
+  echo "$@" >&2
+  exit 1
+}
+
+for profile in "${@:---help}"; do
+  if [[ ! $profile =~ ^(run|test|amd|nvidia|format)$ ]]; then
+    sed -n '2,/^set/ s/^# \?//p' "${BASH_SOURCE[0]}" >&2
+    exit 2
+  fi
+  if [[ $profile == nvidia ]] && ! command -v nvcc >/dev/null && [[ ! -x ${CUDA_HOME:-/usr/local/cuda}/bin/nvcc ]]; then
+    fail "No nvcc: install the CUDA toolkit, 12 or later, from developer.nvidia.com/cuda-downloads"
+  fi
+done
+
+missing=$(missing_packages "$@")
+if [[ -z $missing ]]; then exit 0; fi
+if ! command -v apt-get >/dev/null; then
+  echo "Neither Debian nor Ubuntu, so nothing is installed. Needed is what these packages bring: $missing" >&2
+  exit 0
+fi
+
+as_root=(env DEBIAN_FRONTEND=noninteractive)
+if ((EUID != 0)); then
+  if ! sudo -n true 2>/dev/null; then
+    fail "Packages are missing that only root can install:
+  sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing"
+  fi
+  as_root=(sudo -n "${as_root[@]}")
+fi
+"${as_root[@]}" apt-get update >/dev/null 2>&1 || quietly "${as_root[@]}" apt-get update ||
+  echo "apt-get update failed twice; the package lists that are here have to do" >&2
+
+read -ra packages <<<"$(missing_packages "$@")"  # again: the lists may name a newer compiler now
+for package in "${packages[@]}"; do
+  available "$package" || fail "Needed: ${packages[*]}; but the package lists of this system have no $package"
+done
+echo "Installing ${packages[*]}" >&2
+quietly "${as_root[@]}" apt-get install -y --no-install-recommends -o DPkg::Lock::Timeout=120 "${packages[@]}"
