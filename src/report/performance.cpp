@@ -10,13 +10,19 @@
 namespace fmha_bwd {
 namespace {
 
-/// "medians of 20 passes after 3 for warming up", where that is so for every mask.
+std::string samples_text(const Timing& timing) {
+  std::string text = "milliseconds";
+  text += timing.samples == 1 ? " of one pass" : fmt::format(", the median of {} passes", timing.samples);
+  if (timing.warmup > 0) text += fmt::format(" after {} for warm-up", timing.warmup);
+  return text;
+}
+
+/// How the masks were timed, where that is the same for all.
 std::string note(const RunResult& run) {
   std::string common;
   for (const MaskResult& mask : run.masks) {
     if (!mask.timing) continue;
-    const std::string text = fmt::format("milliseconds, the median of {} after {} for warm-up",
-                                         mask.timing->samples, mask.timing->warmup);
+    const std::string text = samples_text(*mask.timing);
     if (!common.empty() && text != common) return "milliseconds, medians";
     common = text;
   }
@@ -52,25 +58,26 @@ std::string performance_section(const RunResult& run, const TableStyle& style) {
                    {"total"},
                    {"min..max"},
                    {"TFLOPS"},
-                   {"dense TFLOPS"}});
-  std::string remarks;
+                   {"dense"}});
+  std::string untimed;
   for (const MaskResult& mask : run.masks) {
     columns.add(timing_row(mask, Numbers{style.verbose}));
     if (!mask.timing) {
-      remarks += fmt::format("  {} was not timed{}\n", name_of(mask.mask),
+      untimed += fmt::format("  {} was not timed{}\n", name_of(mask.mask),
                              mask.passed() ? "" : ": it failed verification");
     }
   }
+  std::string text = heading("Performance", note(run), style);
   const bool timed = std::any_of(run.masks.begin(), run.masks.end(),
                                  [](const MaskResult& mask) { return mask.timing.has_value(); });
-  if (timed) {
-    remarks += "  TFLOPS counts the visible pairs exactly; dense TFLOPS counts all pairs, masked ones too\n";
-    if (run.emulated) {
-      remarks += "  These are times of the emulator on this CPU; they say nothing about the speed of a GPU\n";
-    }
+  if (!timed) return text + untimed;
+  if (run.emulated) {
+    text += "  These are times of the emulator on this CPU; they say nothing about the speed of a GPU.\n";
   }
-  return heading("Performance", note(run), style) + (timed ? columns.text(style.colour) : "") +
-         painted(remarks, Style::dim, style.colour);
+  text += columns.text(style.colour) + untimed;
+  return text +
+         painted("  TFLOPS counts the visible pairs exactly; dense is the convention that counts all pairs\n",
+                 Style::dim, style.colour);
 }
 
 }  // namespace fmha_bwd

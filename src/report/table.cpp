@@ -6,11 +6,13 @@
 #include "src/report/numbers.h"
 #include "src/report/picture.h"
 #include "src/report/sections.h"
+#include "src/text_width.h"
 
 namespace fmha_bwd {
 namespace {
 
 constexpr std::int64_t kPictureSize = 8;
+constexpr std::size_t kValueWidth = 84;  // of a line of the header, so that it ends by column 100
 
 std::string problem_text(const Problem& p) {
   return fmt::format("B={} H={} Hk={} Sq={} Sk={} D={} Dv={}  {}  scale={}", p.batch, p.nhead_q, p.nhead_k,
@@ -26,16 +28,17 @@ std::vector<Heading> headings_of_masks(const RunResult& run, std::vector<Heading
 }  // namespace
 
 std::string heading(std::string_view title, std::string_view note, const TableStyle& style) {
-  const std::string gap = note.empty() ? "" : "  ";
-  return "\n" + painted(title, Style::strong, style.colour) + gap + painted(note, Style::dim, style.colour) +
-         "\n";
+  return fmt::format("\n{}{}{}\n", painted(title, Style::strong, style.colour), note.empty() ? "" : "  ",
+                     painted(note, Style::dim, style.colour));
 }
 
 std::string header_section(const RunResult& run, const TableStyle& style) {
   Columns columns({{"", Align::left}, {"", Align::left}});
   const auto add = [&columns](std::string name, std::string value, const std::string& reason) {
-    columns.add({{std::move(name), Style::dim}, {std::move(value)}});
-    if (!reason.empty()) columns.add({{""}, {reason, Style::dim}});
+    const std::string both = fmt::format("{} ({})", value, reason);
+    const bool one_line = !reason.empty() && display_width(both) <= kValueWidth;
+    columns.add({{std::move(name), Style::dim}, {one_line ? both : std::move(value)}});
+    if (!reason.empty() && !one_line) columns.add({{""}, {reason}});
   };
   add("problem", problem_text(run.problem), "");
   add("device", fmt::format("{}:{}  {}", run.platform, run.device_index, run.device_name), run.device_reason);
@@ -81,7 +84,9 @@ std::string details_section(const RunResult& run, const TableStyle& style) {
     for (const MaskResult& mask : run.masks) row.push_back({text(mask)});
     columns.add(std::move(row));
   };
-  add("dot_do_o", "D", [&](const MaskResult& mask) { return numbers.extent(mask.d_range); });
+  const Problem& p = run.problem;
+  add("dot_do_o", fmt::format("D {}x{}x{}", p.batch, p.nhead_q, p.seqlen_q),
+      [&](const MaskResult& mask) { return numbers.extent(mask.d_range); });
   for (std::size_t i = 0; i < kGradients.size(); ++i) {
     add(i == 0 ? "dq_dk_dv" : "", std::string(name_of(kGradients[i])),
         [&](const MaskResult& mask) { return numbers.extent(mask.gradients[i].range); });
@@ -89,12 +94,10 @@ std::string details_section(const RunResult& run, const TableStyle& style) {
   add("", "P < 1e-9", [&](const MaskResult& mask) {
     return mask.p_sparsity ? numbers.percent(*mask.p_sparsity, 1) : std::string("—");
   });
-  add("", "empty rows", [&](const MaskResult& mask) {
-    return fmt::format("{} of {}", mask.counts.empty_rows, run.problem.seqlen_q);
-  });
-  add("", "empty keys", [&](const MaskResult& mask) {
-    return fmt::format("{} of {}", mask.counts.empty_keys, run.problem.seqlen_k);
-  });
+  add("", "empty rows",
+      [&](const MaskResult& mask) { return fmt::format("{} of {}", mask.counts.empty_rows, p.seqlen_q); });
+  add("", "empty keys",
+      [&](const MaskResult& mask) { return fmt::format("{} of {}", mask.counts.empty_keys, p.seqlen_k); });
   return heading("Backward stages", "ranges are [least, largest]", style) + columns.text(style.colour);
 }
 
@@ -112,19 +115,20 @@ std::string norms_section(const RunResult& run, const TableStyle& style) {
 
 std::string pictures_section(const RunResult& run, const TableStyle& style) {
   std::vector<Heading> titles;
-  std::vector<std::vector<std::string>> pictures;
-  std::size_t rows = 0;
+  std::vector<std::vector<Cell>> lines;
   for (const MaskResult& result : run.masks) {
-    titles.push_back({std::string(name_of(result.mask)), Align::left});
     const Mask mask(result.mask, run.problem.seqlen_q, run.problem.seqlen_k);
-    pictures.push_back(mask_picture(mask, kPictureSize, kPictureSize));
-    rows = pictures.back().size();
+    const std::vector<std::string> picture = mask_picture(mask, kPictureSize, kPictureSize);
+    titles.push_back({std::string(name_of(result.mask)), Align::left});
+    titles.push_back({"", Align::left});  // a wider gap
+    lines.resize(picture.size());
+    for (std::size_t i = 0; i < picture.size(); ++i) lines[i].insert(lines[i].end(), {{picture[i]}, {""}});
   }
+  if (!titles.empty()) titles.pop_back();
   Columns columns(titles);
-  for (std::size_t row = 0; row < rows; ++row) {
-    std::vector<Cell> cells;
-    for (const std::vector<std::string>& picture : pictures) cells.push_back({picture[row]});
-    columns.add(std::move(cells));
+  for (std::vector<Cell>& line : lines) {
+    line.pop_back();
+    columns.add(std::move(line));
   }
   return heading("Masks", "the first 8 queries and keys; █ visible, · masked", style) +
          columns.text(style.colour);

@@ -54,12 +54,13 @@ std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers) {
 
 std::string conclusion(const RunResult& run) {
   const std::size_t total = run.masks.size();
-  const std::string masks = total == 1 ? "mask" : "masks";
+  const char* masks = total == 1 ? "mask" : "masks";
   const auto failed = std::count_if(run.masks.begin(), run.masks.end(),
                                     [](const MaskResult& mask) { return !mask.passed(); });
   switch (verdict_of(run)) {
     case Verdict::passed:
-      return fmt::format("passed: {} of {} {} agree with the fp64 reference", total, total, masks);
+      return fmt::format("passed: {} of {} {} {} with the fp64 reference", total, total, masks,
+                         total == 1 ? "agrees" : "agree");
     case Verdict::failed:
       return fmt::format("FAILED: {} of {} {} with wrong numbers", failed, total, masks);
     case Verdict::not_verified:
