@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/error.h"
+#include "src/options.h"
 
 namespace fmha_bwd {
 namespace {
@@ -71,58 +71,45 @@ DeviceChoice choose_any(const std::optional<std::string>& arch, const std::vecto
   return {"emulator", device.index, why_no_gpu(platforms, arch)};
 }
 
-int index_from(const std::string& device, std::string_view text, std::size_t devices) {
-  int index = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  if (error != std::errc() || end != text.data() + text.size() || index < 0 ||
-      index >= static_cast<int>(devices)) {
-    throw Error(ExitCode::bad_usage,
-                fmt::format("--device: '{}' has no such index; allowed is 0..{}", device, devices - 1));
+const Device& at_index(const Platform& platform, int index) {
+  if (index < 0 || static_cast<std::size_t>(index) >= platform.devices.size()) {
+    throw Error(ExitCode::bad_usage, fmt::format("--device: {}:{} does not exist; allowed is 0..{}",
+                                                 platform.name, index, platform.devices.size() - 1));
   }
-  return index;
+  return platform.devices[static_cast<std::size_t>(index)];
 }
 
 }  // namespace
 
 DeviceChoice choose_device(const std::string& device, const std::optional<std::string>& arch,
                            const std::vector<Platform>& platforms) {
-  if (device == "auto") return choose_any(arch, platforms);
+  const DeviceRequest request = device_request(device);
+  if (request.platform == "auto") return choose_any(arch, platforms);
 
-  const std::size_t colon = device.find(':');
-  const std::string name = device.substr(0, colon);
-  const Platform* platform = platform_named(name, platforms);
+  const Platform* platform = platform_named(request.platform, platforms);
   if (platform == nullptr) {
-    const bool known = name == "amd" || name == "nvidia" || name == "emulator";
     std::vector<std::string> built;
     for (const Platform& entry : platforms) built.push_back(entry.name);
-    if (!known) {
-      throw Error(ExitCode::bad_usage,
-                  fmt::format("--device: '{}' is not allowed; auto, or one of amd, nvidia, emulator with an "
-                              "optional :index",
-                              device));
-    }
     throw Error(ExitCode::unsupported,
-                fmt::format("--device: '{}' is not built into this program, which has {}", name,
+                fmt::format("--device: '{}' is not built into this program, which has {}", request.platform,
                             fmt::join(built, ", ")));
   }
   if (platform->devices.empty()) {
     throw Error(ExitCode::unsupported,
-                fmt::format("--device: no {} device answers: {}", name, platform->absence));
+                fmt::format("--device: no {} device answers: {}", platform->name, platform->absence));
   }
-  if (colon != std::string::npos) {
-    const int index =
-        index_from(device, std::string_view(device).substr(colon + 1), platform->devices.size());
-    const Device& chosen = platform->devices[static_cast<std::size_t>(index)];
+  if (request.index) {
+    const Device& chosen = at_index(*platform, *request.index);
     if (!is_of(chosen, arch)) {
       throw Error(ExitCode::unsupported,
                   fmt::format("--arch: '{}', but --device {} is {}", *arch, device, chosen.arch));
     }
-    return {name, index, "asked for"};
+    return {platform->name, *request.index, "asked for"};
   }
-  if (name == "emulator") return {name, emulated(*platform, arch).index, "asked for"};
-  if (const Device* chosen = first_of(*platform, arch)) return {name, chosen->index, "asked for"};
-  throw Error(ExitCode::unsupported,
-              fmt::format("--arch: '{}', but {} has {}", *arch, name, platform->devices.front().arch));
+  if (platform->name == "emulator") return {platform->name, emulated(*platform, arch).index, "asked for"};
+  if (const Device* chosen = first_of(*platform, arch)) return {platform->name, chosen->index, "asked for"};
+  throw Error(ExitCode::unsupported, fmt::format("--arch: '{}', but {} has {}", *arch, platform->name,
+                                                 platform->devices.front().arch));
 }
 
 }  // namespace fmha_bwd

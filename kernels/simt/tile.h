@@ -54,23 +54,24 @@ __device__ __forceinline__ void load_tile(float* tile, const Rows<const T>& sour
   // Every row starts on 16 bytes where the stride is a multiple of the pack; then a pack is either inside or
   // outside.
   const bool whole_packs = source.columns % kPackSize == 0 && source.stride % kPackSize == 0;
+  const T* const start = source.data + first_row * source.stride + first_column;
+  const auto rows = static_cast<int>(source.rows - first_row < kRows ? source.rows - first_row : kRows);
+  const int columns = source.columns - first_column;
   FMHA_BWD_UNROLL
   for (int first = 0; first < kPacks; first += kThreads) {
     const int index = first + static_cast<int>(threadIdx.x);
     if (kPacks % kThreads != 0 && index >= kPacks) break;
     const int row = index / kPacksARow;
     const int column = index % kPacksARow * kPackSize;
-    const std::int64_t source_row = first_row + row;
-    const int source_column = first_column + column;
     Pack<T> pack = {};
-    if (source_row < source.rows) {
-      const T* from = source.data + source_row * source.stride + source_column;
+    if (row < rows) {
+      const T* from = start + static_cast<std::int64_t>(row) * source.stride + column;
       if (whole_packs) {
-        if (source_column < source.columns) pack = *reinterpret_cast<const Pack<T>*>(from);
+        if (column < columns) pack = *reinterpret_cast<const Pack<T>*>(from);
       } else {
         FMHA_BWD_UNROLL
         for (int i = 0; i < kPackSize; ++i) {
-          if (source_column + i < source.columns) pack.elements[i] = from[i];
+          if (column + i < columns) pack.elements[i] = from[i];
         }
       }
     }

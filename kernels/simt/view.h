@@ -10,9 +10,9 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 /// One head's rows of a tensor, columns contiguous.
 template <class T>
 struct Rows {
-  T* data;              // [rows, columns]
-  std::int64_t rows;    // of the whole head
-  std::int64_t stride;  // elements from one row to the next
+  T* data;            // [rows, columns]
+  std::int64_t rows;  // of the whole head
+  int stride;         // elements from one row to the next
   int columns;
 };
 
@@ -24,18 +24,18 @@ struct View {
   int columns;
   std::int64_t batch_stride;
   std::int64_t head_stride;
-  std::int64_t row_stride;
+  int row_stride;
 
   FMHA_BWD_HOST_DEVICE Rows<T> head(std::int64_t batch, std::int64_t head) const {
     return {data + batch * batch_stride + head * head_stride, rows, row_stride, columns};
   }
 };
 
-/// The view of a contiguous tensor.
+/// The view of a contiguous tensor; a row has at most 2^31 - 1 columns.
 template <class T>
 View<T> contiguous_view(void* data, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
-  return {static_cast<T*>(data),  rows,           static_cast<int>(columns),
-          heads * rows * columns, rows * columns, columns};
+  const auto row = static_cast<int>(columns);
+  return {static_cast<T*>(data), rows, row, heads * rows * columns, rows * columns, row};
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt

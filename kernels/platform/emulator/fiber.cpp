@@ -1,0 +1,127 @@
+#include "kernels/platform/emulator/fiber.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace hip_emulator {
+
+#if defined(__x86_64__)
+extern "C" void hip_emulator_switch_stack(void** save, void* load);
+
+// Saves what a called function must preserve, changes the stack, restores and returns there.
+asm(R"(
+.text
+.globl hip_emulator_switch_stack
+.type hip_emulator_switch_stack, @function
+hip_emulator_switch_stack:
+  endbr64
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size hip_emulator_switch_stack, .-hip_emulator_switch_stack
+)");
+#endif
+
+FiberContext::~FiberContext() {
+#if defined(__SANITIZE_THREAD__)
+  if (owns_tsan_fiber_) __tsan_destroy_fiber(tsan_fiber_);
+#endif
+}
+
+void FiberContext::prepare(void* stack, std::size_t bytes, Entry entry) {
+  stack_ = stack;
+  stack_bytes_ = bytes;
+  fake_stack_ = nullptr;
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(stack, bytes);
+#endif
+#if defined(__SANITIZE_THREAD__)
+  if (owns_tsan_fiber_) __tsan_destroy_fiber(tsan_fiber_);
+  tsan_fiber_ = __tsan_create_fiber(0);
+  owns_tsan_fiber_ = true;
+#endif
+#if defined(__x86_64__)
+  // Six registers, then the entry as the address to return to, then nothing to return to from there: a stack
+  // as it is after a call, 8 bytes off a multiple of 16.
+  auto** top = reinterpret_cast<void**>(static_cast<std::byte*>(stack) + bytes);
+  top[-1] = nullptr;
+  top[-2] = reinterpret_cast<void*>(entry);
+  for (int i = -8; i < -2; ++i) top[i] = nullptr;
+  stack_pointer_ = &top[-8];
+#else
+  getcontext(&context_);
+  context_.uc_stack.ss_sp = stack;
+  context_.uc_stack.ss_size = bytes;
+  context_.uc_link = nullptr;
+  makecontext(&context_, entry, 0);
+#endif
+}
+
+#if defined(__SANITIZE_THREAD__)
+__attribute__((no_sanitize("thread")))
+#endif
+void FiberContext::switch_between(FiberContext& from, FiberContext& to) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&from.fake_stack_, to.stack_, to.stack_bytes_);
+#endif
+#if defined(__SANITIZE_THREAD__)
+  if (from.tsan_fiber_ == nullptr) from.tsan_fiber_ = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(to.tsan_fiber_, __tsan_switch_to_fiber_no_sync);
+#endif
+#if defined(__x86_64__)
+  hip_emulator_switch_stack(&from.stack_pointer_, to.stack_pointer_);
+#else
+  swapcontext(&from.context_, &to.context_);
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(from.fake_stack_, nullptr, nullptr);
+#endif
+}
+
+void FiberContext::entered([[maybe_unused]] FiberContext& from) {
+#if defined(__SANITIZE_ADDRESS__)
+  const void* stack = nullptr;
+  __sanitizer_finish_switch_fiber(nullptr, &stack, &from.stack_bytes_);
+  from.stack_ = const_cast<void*>(stack);
+#endif
+}
+
+FiberStacks::FiberStacks(std::size_t count) : bytes_(count * (kBytes + kGuardBytes)) {
+  void* memory =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  memory_ = static_cast<std::byte*>(memory);
+  for (std::size_t i = 0; i < count; ++i) {
+    mprotect(memory_ + i * (kBytes + kGuardBytes), kGuardBytes, PROT_NONE);
+  }
+}
+
+FiberStacks::~FiberStacks() { munmap(memory_, bytes_); }
+
+void* FiberStacks::at(std::size_t index) const {
+  return memory_ + index * (kBytes + kGuardBytes) + kGuardBytes;
+}
+
+}  // namespace hip_emulator

@@ -1,0 +1,33 @@
+// HIP on the CPU: what a kernel source and a host source find behind <hip/hip_runtime.h> in the emulator's
+// build. Everything is in a namespace, so that its names never meet those of a real HIP runtime in the same
+// program.
+//
+// Shared memory is dynamic: HIP_DYNAMIC_SHARED(type, name). That is how the emulator knows where it ends. A
+// static
+// `__shared__` array does not compile here.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/platform/emulator/device_functions.h"
+#include "kernels/platform/emulator/runtime_api.h"
+#include "kernels/platform/emulator/vector_types.h"
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+
+#define threadIdx (::hip_emulator::thread_index())
+#define blockIdx (::hip_emulator::block_index())
+#define blockDim (::hip_emulator::block_dim())
+#define gridDim (::hip_emulator::grid_dim())
+#define warpSize (::hip_emulator::wave_size())
+
+#define HIP_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(::hip_emulator::shared_block());
+
+#define hipLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, ...) \
+  ::hip_emulator::launch((kernel), #kernel, (grid), (block), (shared_bytes), (stream), __VA_ARGS__)
+
+using namespace hip_emulator;

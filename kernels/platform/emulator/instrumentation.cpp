@@ -1,0 +1,93 @@
+// How the emulator sees a kernel's memory accesses although the kernel sources are plain HIP: they are
+// compiled with -fsanitize=thread, which calls one of these functions before each access, and linked without
+// ThreadSanitizer, whose functions these would be. The tsan build links the real ones and has no memory
+// checks.
+#if !defined(__SANITIZE_THREAD__)
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/platform/emulator/lane.h"
+
+namespace hip_emulator {
+namespace {
+
+inline void look_at(const volatile void* address, std::size_t bytes, Access access, const void* code) {
+  if (current_lane == nullptr) return;  // an inline function that the host uses too
+  current_workgroup->check_access(reinterpret_cast<std::uintptr_t>(address), bytes, access, code);
+}
+
+}  // namespace
+}  // namespace hip_emulator
+
+using hip_emulator::Access;
+using hip_emulator::look_at;
+
+#define CODE __builtin_return_address(0)
+
+extern "C" {
+
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+
+#define FMHA_BWD_ACCESS(bytes)                                                                        \
+  void __tsan_read##bytes(void* address) { look_at(address, bytes, Access::read, CODE); }             \
+  void __tsan_write##bytes(void* address) { look_at(address, bytes, Access::write, CODE); }           \
+  void __tsan_unaligned_read##bytes(void* address) { look_at(address, bytes, Access::read, CODE); }   \
+  void __tsan_unaligned_write##bytes(void* address) { look_at(address, bytes, Access::write, CODE); } \
+  void __tsan_volatile_read##bytes(void* address) { look_at(address, bytes, Access::read, CODE); }    \
+  void __tsan_volatile_write##bytes(void* address) { look_at(address, bytes, Access::write, CODE); }
+FMHA_BWD_ACCESS(1)
+FMHA_BWD_ACCESS(2)
+FMHA_BWD_ACCESS(4)
+FMHA_BWD_ACCESS(8)
+FMHA_BWD_ACCESS(16)
+#undef FMHA_BWD_ACCESS
+
+void __tsan_read_range(void* address, std::size_t bytes) { look_at(address, bytes, Access::read, CODE); }
+void __tsan_write_range(void* address, std::size_t bytes) { look_at(address, bytes, Access::write, CODE); }
+
+// std::atomic in an instrumented source. The memory order is never weaker than asked for.
+#define FMHA_BWD_ATOMIC(bits, type)                                                                         \
+  type __tsan_atomic##bits##_load(const volatile type* a, int) {                                            \
+    look_at(a, sizeof(type), Access::atomic, CODE);                                                         \
+    return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                                            \
+  }                                                                                                         \
+  void __tsan_atomic##bits##_store(volatile type* a, type value, int) {                                     \
+    look_at(a, sizeof(type), Access::write, CODE);                                                          \
+    __atomic_store_n(a, value, __ATOMIC_SEQ_CST);                                                           \
+  }                                                                                                         \
+  type __tsan_atomic##bits##_exchange(volatile type* a, type value, int) {                                  \
+    look_at(a, sizeof(type), Access::atomic, CODE);                                                         \
+    return __atomic_exchange_n(a, value, __ATOMIC_SEQ_CST);                                                 \
+  }                                                                                                         \
+  type __tsan_atomic##bits##_fetch_add(volatile type* a, type value, int) {                                 \
+    look_at(a, sizeof(type), Access::atomic, CODE);                                                         \
+    return __atomic_fetch_add(a, value, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                         \
+  type __tsan_atomic##bits##_fetch_sub(volatile type* a, type value, int) {                                 \
+    look_at(a, sizeof(type), Access::atomic, CODE);                                                         \
+    return __atomic_fetch_sub(a, value, __ATOMIC_SEQ_CST);                                                  \
+  }                                                                                                         \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* a, type* expected, type value, int,      \
+                                                    int) {                                                  \
+    look_at(a, sizeof(type), Access::atomic, CODE);                                                         \
+    return __atomic_compare_exchange_n(a, expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);      \
+  }                                                                                                         \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* a, type* expected, type value, int, int) { \
+    look_at(a, sizeof(type), Access::atomic, CODE);                                                         \
+    return __atomic_compare_exchange_n(a, expected, value, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
+  }
+FMHA_BWD_ATOMIC(8, std::uint8_t)
+FMHA_BWD_ATOMIC(16, std::uint16_t)
+FMHA_BWD_ATOMIC(32, std::uint32_t)
+FMHA_BWD_ATOMIC(64, std::uint64_t)
+#undef FMHA_BWD_ATOMIC
+
+}  // extern "C"
+
+#endif

@@ -1,0 +1,27 @@
+// Running a grid: workgroups in parallel on the CPU's threads, each thread one workgroup at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "kernels/platform/emulator/lane.h"
+
+namespace hip_emulator {
+
+struct Settings {
+  int threads = 0;                             // 0: as many as the machine has
+  std::optional<std::uint64_t> schedule_seed;  // of a random order of workgroups and lanes; nothing: in order
+};
+
+/// For all launches from now on. The environment's FMHA_BWD_EMULATOR_THREADS and FMHA_BWD_EMULATOR_SEED set
+/// what holds before.
+void set_settings(const Settings& settings);
+Settings settings();
+
+/// Runs `body` once for each lane of the grid. What went wrong first, or nothing; the rest of the grid is
+/// then left out.
+std::optional<std::string> run_grid(LaunchShape shape, const std::function<void()>& body);
+
+}  // namespace hip_emulator

@@ -1,0 +1,87 @@
+// The part of HIP's host API that the project uses. All work is done when a call returns.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "kernels/platform/emulator/vector_types.h"
+
+namespace hip_emulator {
+
+enum hipError_t {
+  hipSuccess = 0,
+  hipErrorInvalidValue = 1,
+  hipErrorOutOfMemory = 2,
+  hipErrorInvalidConfiguration = 9,
+  hipErrorInvalidDevice = 101,
+  hipErrorLaunchFailure = 719,
+};
+
+/// Of a failed launch: the report of what the kernel did wrong.
+const char* hipGetErrorString(hipError_t error);
+/// The last error of this thread, which is then forgotten.
+hipError_t hipGetLastError();
+
+struct hipDeviceProp_t {
+  char name[256];
+  char gcnArchName[256];
+  int multiProcessorCount;  // CPU threads
+  std::size_t totalGlobalMem;
+  std::size_t sharedMemPerBlock;
+  int warpSize;
+};
+/// One device for each architecture.
+hipError_t hipGetDeviceCount(int* count);
+hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
+hipError_t hipSetDevice(int device);
+hipError_t hipGetDevice(int* device);
+
+enum hipMemcpyKind { hipMemcpyHostToDevice = 1, hipMemcpyDeviceToHost = 2, hipMemcpyDeviceToDevice = 3 };
+struct Stream;
+using hipStream_t = Stream*;
+
+hipError_t hipMalloc(void** pointer, std::size_t bytes);
+template <class T>
+hipError_t hipMalloc(T** pointer, std::size_t bytes) {
+  return hipMalloc(reinterpret_cast<void**>(pointer), bytes);
+}
+hipError_t hipFree(void* pointer);
+hipError_t hipMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
+hipError_t hipMemcpy(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind);
+hipError_t hipMemcpyAsync(void* to, const void* from, std::size_t bytes, hipMemcpyKind kind,
+                          hipStream_t stream);
+hipError_t hipMemset(void* to, int value, std::size_t bytes);
+hipError_t hipMemsetAsync(void* to, int value, std::size_t bytes, hipStream_t stream);
+
+hipError_t hipStreamCreate(hipStream_t* stream);
+hipError_t hipStreamDestroy(hipStream_t stream);
+hipError_t hipStreamSynchronize(hipStream_t stream);
+hipError_t hipDeviceSynchronize();
+
+struct Event;
+using hipEvent_t = Event*;
+hipError_t hipEventCreate(hipEvent_t* event);
+hipError_t hipEventDestroy(hipEvent_t event);
+hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream = nullptr);
+hipError_t hipEventSynchronize(hipEvent_t event);
+hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t stop);
+
+enum hipFuncAttribute { hipFuncAttributeMaxDynamicSharedMemorySize = 8 };
+/// Checked at the launch instead.
+hipError_t hipFuncSetAttribute(const void* function, hipFuncAttribute attribute, int value);
+
+void launch_body(const char* kernel, const dim3& grid, const dim3& block, std::size_t shared_bytes,
+                 const std::function<void()>& body);
+
+/// hipLaunchKernelGGL. What goes wrong is the thread's last error.
+template <class... Parameters, class... Arguments>
+void launch(void (*kernel)(Parameters...), const char* name, const dim3& grid, const dim3& block,
+            std::size_t shared_bytes, hipStream_t /*stream*/, Arguments&&... arguments) {
+  const std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
+  launch_body(name, grid, block, shared_bytes, [&] { std::apply(kernel, values); });
+}
+
+}  // namespace hip_emulator
