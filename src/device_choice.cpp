@@ -36,7 +36,7 @@ const Platform& emulator_of(const std::vector<Platform>& platforms) {
   return *emulator;
 }
 
-/// "no GPU answers (nvidia: no CUDA-capable device is detected)".
+/// "no GPU answers: nvidia: no CUDA-capable device is detected".
 std::string why_no_gpu(const std::vector<Platform>& platforms, const std::optional<std::string>& arch) {
   std::vector<std::string> reasons;
   for (const Platform& platform : platforms) {
@@ -48,8 +48,8 @@ std::string why_no_gpu(const std::vector<Platform>& platforms, const std::option
     }
   }
   const std::string subject = arch ? fmt::format("no {} GPU answers", *arch) : "no GPU answers";
-  if (reasons.empty()) return subject + " (no GPU platform is built in)";
-  return fmt::format("{} ({})", subject, fmt::join(reasons, "; "));
+  if (reasons.empty()) return subject + ": no GPU platform is built in";
+  return fmt::format("{}: {}", subject, fmt::join(reasons, "; "));
 }
 
 const Device& emulated(const Platform& emulator, const std::optional<std::string>& arch) {

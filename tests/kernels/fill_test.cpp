@@ -40,8 +40,9 @@ TEST_P(InputFill, DrawsTheBitsThatTheCpuDraws) {
 // Pinned, so that a change of the drawing on all platforms at once is seen too.
 TEST_P(InputFill, HasTheChecksumsOfTheDefaultProblem) {
   const auto backend = open_backend(GetParam().platform, GetParam().index);
-  const std::array<std::pair<DType, std::uint64_t>, 3> expected = {
-      {{DType::fp16, 0x0u}, {DType::bf16, 0x0u}, {DType::fp32, 0x0u}}};
+  const std::array<std::pair<DType, std::uint64_t>, 3> expected = {{{DType::fp16, 0x2ba3daf8cc171518u},
+                                                                    {DType::bf16, 0xa999da87e315cb91u},
+                                                                    {DType::fp32, 0xf56484e741be9af6u}}};
   for (const auto& [dtype, checksum] : expected) {
     Problem problem;
     problem.dtype = dtype;
