@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace fmha_bwd {
 
 std::string exact(double x) { return fmt::format("{}", x); }
@@ -17,6 +19,7 @@ std::string Numbers::extent(const Extent& extent) const {
 }
 
 std::string Numbers::percent(double share, int decimals) const {
+  if (!std::isfinite(share)) return exact(share);
   return full ? exact(share * 100.0) + "%" : fmt::format("{:.{}f}%", share * 100.0, decimals);
 }
 

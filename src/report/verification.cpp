@@ -1,8 +1,11 @@
 // The sections of the table report that judge: verification, failures, summary.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "src/report/columns.h"
 #include "src/report/numbers.h"
@@ -58,22 +61,25 @@ std::string worst_elements(const TensorVerdict& verdict, const TableStyle& style
   return verdict.worst.empty() ? "" : columns.text(style.colour);
 }
 
-/// "dQ 41%, dK 35%, dV 20% of the error budget", or which tensors failed.
+/// "dK 12 wrong".
+std::string failure_in_short(const TensorVerdict& verdict) {
+  const std::string_view name = name_of(verdict.id);
+  if (verdict.wrong > 0) return fmt::format("{} {} wrong", name, verdict.wrong);
+  return fmt::format("{} {}", name, verdict.guard_damaged ? "written past its end" : "off by L2 norm");
+}
+
+/// "dQ 41%, dK 35%, dV 20% of the error budget", or what failed.
 std::string judgement(const MaskResult& mask) {
-  std::string failed;
-  std::string shares;
+  std::vector<std::string> failures;
+  std::vector<std::string> shares;
   for (const TensorVerdict& verdict : mask.verdicts) {
-    if (!verdict.passed) {
-      failed += fmt::format("{}{}: {} of {} wrong", failed.empty() ? "" : ", ", name_of(verdict.id),
-                            verdict.wrong, verdict.elements);
-    }
-    if (is_gradient(verdict.id)) {
-      shares += fmt::format("{}{} {}", shares.empty() ? "" : ", ", name_of(verdict.id),
-                            share_text(verdict.budget_share(), Numbers{}));
-    }
+    if (!verdict.passed) failures.push_back(failure_in_short(verdict));
+    if (!is_gradient(verdict.id)) continue;
+    shares.push_back(
+        fmt::format("{} {}", name_of(verdict.id), share_text(verdict.budget_share(), Numbers{})));
   }
-  if (!failed.empty()) return failed;
-  return shares.empty() ? "" : shares + " of the error budget";
+  if (!failures.empty()) return fmt::format("{}", fmt::join(failures, ", "));
+  return shares.empty() ? "" : fmt::format("{} of the error budget", fmt::join(shares, ", "));
 }
 
 Cell verdict_cell(Verdict verdict) {

@@ -1,0 +1,85 @@
+#include "src/report/json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/src/report/sample_run.h"
+
+namespace fmha_bwd {
+namespace {
+
+using Json = nlohmann::json;
+
+TEST(JsonReport, ParsesBackToTheNumbersOfTheRun) {
+  const RunResult run = sample_run();
+  const Json report = Json::parse(json_report(run));
+  EXPECT_EQ(report["schema_version"], 1);
+  EXPECT_EQ(report["program"], "fmha_bwd");
+  EXPECT_EQ(report["version"], "1.2.3");
+  EXPECT_EQ(report["verdict"], "passed");
+  EXPECT_EQ(report["problem"], Json::parse(R"({"batch": 1, "nhead_q": 2, "nhead_k": 2, "seqlen_q": 4,
+      "seqlen_k": 3, "hdim_q": 8, "hdim_v": 8, "dtype": "fp16", "scale": 0.5})"));
+  EXPECT_EQ(report["inputs"], Json::parse(R"({"distribution": "normal", "seed": 42,
+      "standard_deviation": 0.1, "checksum": "0123456789abcdef"})"));
+  EXPECT_EQ(report["device"]["name"], "A \"fine\" GPU, 80 GB");
+  EXPECT_EQ(report["device"]["emulated"], false);
+  EXPECT_EQ(report["kernel"]["name"], "simt");
+  ASSERT_EQ(report["masks"].size(), 3U);
+
+  const Json& mask = report["masks"][2];
+  EXPECT_EQ(mask["mask"], "bottom_right");
+  EXPECT_EQ(mask["verdict"], "passed");
+  EXPECT_EQ(mask["density"], 0.5);
+  EXPECT_EQ(mask["all_pairs"], 12);
+  EXPECT_EQ(mask["visible_pairs"], 6);
+  EXPECT_EQ(mask["empty_rows"], 1);
+  EXPECT_EQ(mask["empty_keys"], 0);
+  EXPECT_EQ(mask["flops"], 2 * 6 * (3 * 2 * 8 + 2 * 2 * 8));
+  EXPECT_EQ(mask["gradients"]["dK"], Json::parse(R"({"mean_abs": 0.001, "l2_norm": 0.5,
+      "range": {"min": -0.25, "max": 0.75}, "max_diff_to_no_mask": 0.0625})"));
+  EXPECT_EQ(mask["d_range"]["max"], 0.125);
+  EXPECT_EQ(mask["p_sparsity"], 0.25);
+  EXPECT_EQ(mask["verification"].size(), 6U);
+  EXPECT_EQ(mask["verification"]["dV"]["max_diff"], 3e-5);
+  EXPECT_EQ(mask["verification"]["dV"]["relative_l2"], 0.0005);
+  EXPECT_EQ(mask["verification"]["dV"]["budget_share"], 0.5);
+  EXPECT_EQ(mask["timing"]["samples"], 20);
+  EXPECT_EQ(mask["timing"]["total_ms"], 12.506);
+  EXPECT_EQ(mask["timing"]["tflops_dense"], 2.0);
+  EXPECT_EQ(mask["command"], "fmha_bwd --mask bottom_right --batch 1 --nhead 2");
+}
+
+TEST(JsonReport, IsNullWhereNothingWasComputed) {
+  const Json report = Json::parse(json_report(unverified_run()));
+  EXPECT_EQ(report["verdict"], "not_verified");
+  EXPECT_TRUE(report["masks"][0]["gradients"]["dQ"]["max_diff_to_no_mask"].is_null());
+  EXPECT_TRUE(report["masks"][0]["p_sparsity"].is_null());
+  EXPECT_TRUE(report["masks"][0]["verification"].empty());
+  EXPECT_TRUE(Json::parse(json_report(failed_run()))["masks"][1]["timing"].is_null());
+}
+
+TEST(JsonReport, WritesNumbersThatJsonHasNoWordForAsStrings) {
+  const Json report = Json::parse(json_report(failed_run()));
+  EXPECT_EQ(report["verdict"], "failed");
+  const Json& mask = report["masks"][1];
+  EXPECT_EQ(mask["verdict"], "failed");
+  EXPECT_EQ(mask["gradients"]["dK"]["mean_abs"], "nan");
+  const Json& dk = mask["verification"]["dK"];
+  EXPECT_EQ(dk["passed"], false);
+  EXPECT_EQ(dk["max_diff"], "nan");
+  EXPECT_EQ(dk["wrong"], 2);
+  EXPECT_EQ(dk["worst"], Json::parse(R"([{"index": [0, 1, 2, 7], "actual": "nan", "expected": 0.001},
+      {"index": [0, 0, 1, 0], "actual": "-inf", "expected": -0.002}])"));
+}
+
+TEST(JsonReport, StaysValidWithAnyDeviceNameAndSeed) {
+  RunResult run = sample_run();
+  run.device_name = "broken \xff utf-8\n";
+  run.fill.seed = 18446744073709551615U;
+  const Json report = Json::parse(json_report(run));
+  EXPECT_EQ(report["inputs"]["seed"].get<std::uint64_t>(), 18446744073709551615U);
+}
+
+}  // namespace
+}  // namespace fmha_bwd

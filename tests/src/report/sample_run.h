@@ -1,0 +1,94 @@
+// A run made by hand for the tests of the reports: round numbers, no computation behind them.
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "base/result.h"
+
+namespace fmha_bwd {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+inline TensorVerdict passed_verdict(TensorId id, double max_diff, std::int64_t elements) {
+  TensorVerdict verdict;
+  verdict.id = id;
+  verdict.passed = true;
+  verdict.max_diff = max_diff;
+  verdict.max_diff_budget = 4.0 * max_diff;
+  verdict.l2_diff = 0.001;
+  verdict.l2_budget = 0.002;
+  verdict.reference_l2 = 2.0;
+  verdict.elements = elements;
+  return verdict;
+}
+
+inline MaskResult sample_mask(MaskKind kind, const Problem& problem) {
+  MaskResult mask;
+  mask.mask = kind;
+  mask.counts = count(Mask(kind, problem.seqlen_q, problem.seqlen_k));
+  mask.flops = backward_flops(problem, mask.counts.visible_pairs);
+  for (std::size_t i = 0; i < kGradients.size(); ++i) {
+    mask.gradients[i] = {kGradients[i], 0.001, 0.5, {-0.25, 0.75}, std::nullopt};
+    if (kind != MaskKind::no_mask) mask.gradients[i].max_diff_to_no_mask = 0.0625;
+  }
+  mask.d_range = {-0.5, 0.125};
+  mask.p_sparsity = 0.25;
+  mask.verdicts = {passed_verdict(TensorId::o, 1e-4, 64),  passed_verdict(TensorId::lse, 1e-7, 8),
+                   passed_verdict(TensorId::d, 1e-5, 8),   passed_verdict(TensorId::dq, 1e-6, 64),
+                   passed_verdict(TensorId::dk, 2e-6, 48), passed_verdict(TensorId::dv, 3e-5, 48)};
+  mask.timing = Timing{3, 20, 0.001, 0.002, 12.5, 0.003, 12.506, 12.25, 13.0, 1.5, 2.0};
+  mask.command = "fmha_bwd --mask " + std::string(name_of(kind)) + " --batch 1 --nhead 2";
+  return mask;
+}
+
+/// Four queries and three keys under all three masks; everything passed.
+inline RunResult sample_run() {
+  RunResult run;
+  run.version = "1.2.3";
+  run.problem.batch = 1;
+  run.problem.nhead_q = run.problem.nhead_k = 2;
+  run.problem.seqlen_q = 4;
+  run.problem.seqlen_k = 3;
+  run.problem.hdim_q = run.problem.hdim_v = 8;
+  run.problem.scale = 0.5F;
+  run.input_checksum = 0x0123456789abcdefU;
+  run.platform = "nvidia";
+  run.device_name = "A \"fine\" GPU, 80 GB";
+  run.device_index = 1;
+  run.arch = "sm_90";
+  run.device_reason = "asked for";
+  run.kernel = "simt";
+  run.kernel_reason = "the fastest that supports the problem";
+  for (const MaskKind kind : kAllMaskKinds) run.masks.push_back(sample_mask(kind, run.problem));
+  return run;
+}
+
+/// Under top_left, dK has two wrong elements, one of them NaN; that mask was not timed.
+inline RunResult failed_run() {
+  RunResult run = sample_run();
+  MaskResult& mask = run.masks.at(1);
+  mask.gradients[1] = {TensorId::dk, kNaN, kNaN, {kNaN, kNaN}, kNaN};
+  TensorVerdict& dk = mask.verdicts.at(4);
+  dk.passed = false;
+  dk.max_diff = kNaN;
+  dk.max_diff_budget = 1e-5;
+  dk.l2_diff = kNaN;
+  dk.wrong = 2;
+  dk.worst = {{{0, 1, 2, 7}, kNaN, 0.001}, {{0, 0, 1, 0}, -kInfinity, -0.002}};
+  mask.timing.reset();
+  return run;
+}
+
+/// As with --verify none.
+inline RunResult unverified_run() {
+  RunResult run = sample_run();
+  for (MaskResult& mask : run.masks) {
+    mask.verdicts.clear();
+    mask.p_sparsity.reset();
+  }
+  return run;
+}
+
+}  // namespace fmha_bwd

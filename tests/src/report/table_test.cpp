@@ -1,0 +1,193 @@
+#include "src/report/table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/text_width.h"
+#include "tests/src/report/sample_run.h"
+
+namespace fmha_bwd {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(TableReport, ShowsTheWholeRun) {
+  EXPECT_EQ(table_report(sample_run(), {}), R"(fmha_bwd 1.2.3
+  problem       B=1 H=2 Hk=2 Sq=4 Sk=3 D=8 Dv=8  fp16  scale=0.5
+  device        nvidia:1  A "fine" GPU, 80 GB (asked for)
+  architecture  sm_90
+  kernel        simt (the fastest that supports the problem)
+  inputs        normal  std=0.1  seed=42  checksum 0123456789abcdef
+
+Gradients  Δ: the largest difference to no_mask
+  mask          density  mean |dQ|  mean |dK|  mean |dV|        ΔdQ        ΔdK        ΔdV
+  ───────────────────────────────────────────────────────────────────────────────────────
+  no_mask       100.00%  1.000e-03  1.000e-03  1.000e-03          —          —          —
+  top_left       75.00%  1.000e-03  1.000e-03  1.000e-03  6.250e-02  6.250e-02  6.250e-02
+  bottom_right   50.00%  1.000e-03  1.000e-03  1.000e-03  6.250e-02  6.250e-02  6.250e-02
+
+Verification  against the fp64 reference; the tensors not shown passed
+  mask          tensor  verdict   max diff  relative L2  of budget  wrong elements
+  ────────────────────────────────────────────────────────────────────────────────
+  no_mask       dQ      passed   1.000e-06    5.000e-04        50%         0 of 64
+  no_mask       dK      passed   2.000e-06    5.000e-04        50%         0 of 48
+  no_mask       dV      passed   3.000e-05    5.000e-04        50%         0 of 48
+  top_left      dQ      passed   1.000e-06    5.000e-04        50%         0 of 64
+  top_left      dK      passed   2.000e-06    5.000e-04        50%         0 of 48
+  top_left      dV      passed   3.000e-05    5.000e-04        50%         0 of 48
+  bottom_right  dQ      passed   1.000e-06    5.000e-04        50%         0 of 64
+  bottom_right  dK      passed   2.000e-06    5.000e-04        50%         0 of 48
+  bottom_right  dV      passed   3.000e-05    5.000e-04        50%         0 of 48
+
+Backward stages  ranges are [least, largest]
+  stage                                 no_mask                 top_left             bottom_right
+  ───────────────────────────────────────────────────────────────────────────────────────────────
+  dot_do_o  D 1x2x4     [-5.000e-01, 1.250e-01]  [-5.000e-01, 1.250e-01]  [-5.000e-01, 1.250e-01]
+  dq_dk_dv  dQ          [-2.500e-01, 7.500e-01]  [-2.500e-01, 7.500e-01]  [-2.500e-01, 7.500e-01]
+            dK          [-2.500e-01, 7.500e-01]  [-2.500e-01, 7.500e-01]  [-2.500e-01, 7.500e-01]
+            dV          [-2.500e-01, 7.500e-01]  [-2.500e-01, 7.500e-01]  [-2.500e-01, 7.500e-01]
+            P < 1e-9                      25.0%                    25.0%                    25.0%
+            empty rows                   0 of 4                   0 of 4                   1 of 4
+            empty keys                   0 of 3                   0 of 3                   0 of 3
+
+L2 norms
+  mask              ‖dQ‖₂      ‖dK‖₂      ‖dV‖₂
+  ─────────────────────────────────────────────
+  no_mask       5.000e-01  5.000e-01  5.000e-01
+  top_left      5.000e-01  5.000e-01  5.000e-01
+  bottom_right  5.000e-01  5.000e-01  5.000e-01
+
+Performance  milliseconds, the median of 20 passes after 3 for warm-up
+  mask          zero dQ  dot_do_o  dq_dk_dv  convert_dq   total        min..max  TFLOPS  dense
+  ────────────────────────────────────────────────────────────────────────────────────────────
+  no_mask        0.0010    0.0020    12.500      0.0030  12.506  12.250..13.000     1.5      2
+  top_left       0.0010    0.0020    12.500      0.0030  12.506  12.250..13.000     1.5      2
+  bottom_right   0.0010    0.0020    12.500      0.0030  12.506  12.250..13.000     1.5      2
+  TFLOPS counts the visible pairs exactly; dense is the convention that counts all pairs
+
+Masks  the first 8 queries and keys; █ visible, · masked
+  no_mask    top_left    bottom_right
+  ───────────────────────────────────
+  █ █ █      █ · ·       · · ·
+  █ █ █      █ █ ·       █ · ·
+  █ █ █      █ █ █       █ █ ·
+  █ █ █      █ █ █       █ █ █
+
+Summary
+  no_mask       passed  dQ 50%, dK 50%, dV 50% of the error budget  12.506 ms, 1.5 TFLOPS
+  top_left      passed  dQ 50%, dK 50%, dV 50% of the error budget  12.506 ms, 1.5 TFLOPS
+  bottom_right  passed  dQ 50%, dK 50%, dV 50% of the error budget  12.506 ms, 1.5 TFLOPS
+passed: 3 of 3 masks agree with the fp64 reference
+)");
+}
+
+TEST(TableReport, OfAFailureShowsWhatIsWrongAndHowToReproduceIt) {
+  const std::string report = table_report(failed_run(), {});
+  EXPECT_THAT(report, HasSubstr(R"(
+  top_left      dK      FAILED         nan          nan        nan         2 of 48
+)"));
+  EXPECT_THAT(report, HasSubstr(R"(Performance  milliseconds, the median of 20 passes after 3 for warm-up
+  mask          zero dQ  dot_do_o  dq_dk_dv  convert_dq   total        min..max  TFLOPS  dense
+  ────────────────────────────────────────────────────────────────────────────────────────────
+  no_mask        0.0010    0.0020    12.500      0.0030  12.506  12.250..13.000     1.5      2
+  top_left            —         —         —           —       —               —       —      —
+  bottom_right   0.0010    0.0020    12.500      0.0030  12.506  12.250..13.000     1.5      2
+  top_left was not timed: it failed verification
+  TFLOPS counts the visible pairs exactly; dense is the convention that counts all pairs
+
+)"));
+  EXPECT_THAT(report, HasSubstr(R"(Failures
+  top_left dK: 2 of 48 elements are wrong; the largest difference is nan, allowed is 1.000e-05
+    (b, h, row, column)  device   reference  difference
+  ─────────────────────────────────────────────────────
+    (0, 1, 2, 7)            nan   1.000e-03         nan
+    (0, 0, 1, 0)           -inf  -2.000e-03         inf
+  reproduce: fmha_bwd --mask top_left --batch 1 --nhead 2
+
+Summary
+  no_mask       passed  dQ 50%, dK 50%, dV 50% of the error budget  12.506 ms, 1.5 TFLOPS
+  top_left      FAILED  dK 2 wrong
+  bottom_right  passed  dQ 50%, dK 50%, dV 50% of the error budget  12.506 ms, 1.5 TFLOPS
+FAILED: 1 of 3 masks with wrong numbers
+)"));
+}
+
+TEST(TableReport, QuietIsOneLineAMaskAndTheConclusion) {
+  EXPECT_EQ(table_report(failed_run(), {.quiet = true}),
+            R"(  no_mask       passed  dQ 50%, dK 50%, dV 50% of the error budget  12.506 ms, 1.5 TFLOPS
+  top_left      FAILED  dK 2 wrong
+  bottom_right  passed  dQ 50%, dK 50%, dV 50% of the error budget  12.506 ms, 1.5 TFLOPS
+FAILED: 1 of 3 masks with wrong numbers
+)");
+}
+
+TEST(TableReport, OfUnverifiedNumbersSaysSo) {
+  const std::string report = table_report(unverified_run(), {});
+  EXPECT_THAT(report, HasSubstr("Verification  none (--verify none): these numbers are unchecked\n"));
+  EXPECT_THAT(report, HasSubstr("P < 1e-9                          —"));
+  EXPECT_THAT(report, HasSubstr("  top_left      not verified"));
+  EXPECT_THAT(report, HasSubstr("not verified: 3 masks ran unchecked\n"));
+  EXPECT_THAT(report, Not(HasSubstr("passed")));
+}
+
+TEST(TableReport, MentionsOtherTensorsOnlyWhenTheyFailOrWhenVerbose) {
+  RunResult run = sample_run();
+  EXPECT_THAT(table_report(run, {}), Not(HasSubstr("LSE")));
+  EXPECT_THAT(table_report(run, {.verbose = true}), HasSubstr("no_mask       LSE     passed"));
+  run.masks[0].verdicts[1].passed = false;
+  run.masks[0].verdicts[1].wrong = 1;
+  EXPECT_THAT(table_report(run, {}), HasSubstr("no_mask       LSE     FAILED"));
+}
+
+TEST(TableReport, VerboseShowsEveryDigitAndTheBudgets) {
+  RunResult run = sample_run();
+  run.masks[1].gradients[2].mean_abs = 1.0 / 3.0;
+  const std::string report = table_report(run, {.verbose = true});
+  EXPECT_THAT(report, HasSubstr("0.3333333333333333"));
+  EXPECT_THAT(report, HasSubstr("max diff budget"));
+  EXPECT_THAT(report, HasSubstr("intact"));
+}
+
+TEST(TableReport, OfTheEmulatorSaysThatItsTimesAreNoGpus) {
+  RunResult run = sample_run();
+  run.emulated = true;
+  const std::string report = table_report(run, {});
+  EXPECT_THAT(report,
+              HasSubstr("times of the emulator on this CPU; they say nothing about the speed of a GPU"));
+  EXPECT_THAT(report, HasSubstr("12.506 ms emulated\n"));
+}
+
+TEST(TableReport, PutsALongReasonOnALineOfItsOwn) {
+  RunResult run = sample_run();
+  run.device_reason = std::string(90, 'r');
+  EXPECT_THAT(table_report(run, {}), HasSubstr("GPU, 80 GB\n                " + run.device_reason + "\n"));
+}
+
+TEST(TableReport, FitsIntoAHundredColumns) {
+  RunResult run = failed_run();
+  run.problem.seqlen_q = run.problem.seqlen_k = 16384;
+  for (MaskResult& mask : run.masks) {
+    for (TensorVerdict& verdict : mask.verdicts) verdict.elements = 1'073'741'824;
+    if (mask.timing) mask.timing->tflops = mask.timing->tflops_dense = 123.456;
+  }
+  const std::string report = table_report(run, {});
+  std::size_t begin = 0;
+  for (std::size_t end = report.find('\n'); end != std::string::npos; end = report.find('\n', begin)) {
+    const std::string line = report.substr(begin, end - begin);
+    EXPECT_LE(display_width(line), 100U) << line;
+    begin = end + 1;
+  }
+}
+
+TEST(TableReport, ColoursVerdicts) {
+  const std::string report = table_report(failed_run(), {.colour = true});
+  EXPECT_THAT(report, HasSubstr("\033[1;31mFAILED\033[0m"));
+  EXPECT_THAT(report, HasSubstr("\033[32mpassed\033[0m"));
+  EXPECT_THAT(table_report(failed_run(), {}), Not(HasSubstr("\033")));
+}
+
+}  // namespace
+}  // namespace fmha_bwd
