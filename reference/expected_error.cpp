@@ -10,21 +10,29 @@ namespace {
 
 constexpr double kSumRoundoff = 0x1p-24;  // of the fp32 sums
 
-/// Of the 2-norms of the rows of a tensor; of its elements where it has one column.
 template <typename Real>
-Magnitude magnitude(const std::vector<Real>& tensor, std::int64_t columns = 1) {
+Spread spread(const std::vector<Real>& tensor, std::int64_t columns) {
   double sum = 0.0;
+  double largest_row = 0.0;
   double largest = 0.0;
   for (auto row = tensor.begin(); row != tensor.end(); row += columns) {
-    double squared_norm = 0.0;
+    double row_sum = 0.0;
     for (auto x = row; x != row + columns; ++x) {
-      squared_norm += static_cast<double>(*x) * static_cast<double>(*x);
+      const double square = static_cast<double>(*x) * static_cast<double>(*x);
+      row_sum += square;
+      largest = std::max(largest, square);
     }
-    sum += squared_norm;
-    largest = std::max(largest, squared_norm);
+    sum += row_sum;
+    largest_row = std::max(largest_row, row_sum);
   }
-  const auto rows = static_cast<double>(tensor.size()) / static_cast<double>(columns);
-  return {std::sqrt(sum / rows), std::sqrt(largest)};
+  return {std::sqrt(sum / static_cast<double>(tensor.size())),
+          std::sqrt(largest_row / static_cast<double>(columns)), std::sqrt(largest)};
+}
+
+/// Of the 2-norms of the rows of a tensor whose elements spread so.
+Magnitude row_norm(const Spread& elements, std::int64_t columns) {
+  const double root = std::sqrt(static_cast<double>(columns));
+  return {elements.rms * root, elements.row_rms * root};
 }
 
 /// 2^-24 sqrt(terms)
@@ -32,7 +40,7 @@ double sum_error(std::int64_t terms) { return kSumRoundoff * std::sqrt(static_ca
 
 }  // namespace
 
-const Magnitude& ExpectedErrors::of(TensorId id) const {
+const Spread& ExpectedErrors::of(TensorId id) const {
   switch (id) {
     case TensorId::o:
       return o;
@@ -56,36 +64,43 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const AttentionStatistics& statistics = exact.statistics;
   const double rounding = unit_roundoff(problem.dtype) * std::numbers::inv_sqrt3;
   const double scale = std::abs(static_cast<double>(problem.scale));
-  const Magnitude q = magnitude(inputs.q);
-  const Magnitude k = magnitude(inputs.k);
-  const Magnitude v = magnitude(inputs.v);
-  const Magnitude d_o = magnitude(inputs.d_o);
-  const Magnitude o = magnitude(exact.o);
-  const Magnitude q_row = magnitude(inputs.q, problem.hdim_q);
-  const Magnitude d_o_row = magnitude(inputs.d_o, problem.hdim_v);
+  const Spread q = spread(inputs.q, problem.hdim_q);
+  const Spread k = spread(inputs.k, problem.hdim_q);
+  const Spread v = spread(inputs.v, problem.hdim_v);
+  const Spread d_o = spread(inputs.d_o, problem.hdim_v);
+  const Spread o = spread(exact.o, problem.hdim_v);
+  const Magnitude q_row = row_norm(q, problem.hdim_q);
+  const Magnitude d_o_row = row_norm(d_o, problem.hdim_v);
   const std::int64_t queries = problem.seqlen_q * problem.group_size();
 
+  // Of all rows, of the largest, and of the largest element in that.
+  struct Sizes {
+    double Magnitude::*of_rows;
+    double Spread::*of_elements;
+  };
   ExpectedErrors errors;
-  for (double Magnitude::*const size : {&Magnitude::rms, &Magnitude::max}) {
+  for (const auto& [row, element] :
+       {Sizes{&Magnitude::rms, &Spread::rms}, Sizes{&Magnitude::max, &Spread::row_rms},
+        Sizes{&Magnitude::max, &Spread::max}}) {
     const double score =
-        sum_error(problem.hdim_q) * scale * q_row.*size * k.rms + kSumRoundoff * statistics.max_abs_score;
+        sum_error(problem.hdim_q) * scale * q_row.*row * k.rms + kSumRoundoff * statistics.max_abs_score;
     const double lse = score + sum_error(problem.seqlen_k);
     const double relative = std::hypot(rounding, score + lse);
     const double along_keys = std::hypot(relative, sum_error(problem.seqlen_k));
     const double along_queries = std::hypot(relative, sum_error(queries));
     const double along_v = sum_error(problem.hdim_v);
 
-    errors.lse.*size = lse;
-    const double o_error = along_keys * statistics.p_row.*size;
-    errors.o.*size = o_error * v.*size;
-    errors.d.*size = d_o_row.*size * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms);
-    const double difference = std::hypot(errors.d.*size, along_v * d_o_row.*size * v.rms);
-    errors.dq.*size = scale * k.*size *
-                      std::hypot(along_keys * statistics.ds_row.*size, statistics.p_row.*size * difference);
-    errors.dk.*size =
-        scale * q.*size *
-        std::hypot(along_queries * statistics.ds_column.*size, statistics.p_column.*size * difference);
-    errors.dv.*size = along_queries * statistics.p_column.*size * d_o.*size;
+    errors.lse.*element = lse;
+    const double o_error = along_keys * statistics.p_row.*row;
+    errors.o.*element = o_error * v.*element;
+    errors.d.*element = d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms);
+    const double difference = std::hypot(errors.d.*element, along_v * d_o_row.*row * v.rms);
+    errors.dq.*element = scale * k.*element *
+                         std::hypot(along_keys * statistics.ds_row.*row, statistics.p_row.*row * difference);
+    errors.dk.*element =
+        scale * q.*element *
+        std::hypot(along_queries * statistics.ds_column.*row, statistics.p_column.*row * difference);
+    errors.dv.*element = along_queries * statistics.p_column.*row * d_o.*element;
   }
   return errors;
 }

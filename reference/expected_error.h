@@ -31,17 +31,24 @@
 
 namespace fmha_bwd {
 
-/// The expected error of an element: rms over the tensor, and in the row where it is largest.
+/// How large the elements of a tensor are.
+struct Spread {
+  double rms = 0.0;      // of all
+  double row_rms = 0.0;  // of those of the largest row
+  double max = 0.0;      // the largest
+};
+
+/// The expected errors of each output's elements.
 struct ExpectedErrors {
-  Magnitude o;
-  Magnitude lse;
-  Magnitude d;
-  Magnitude dq;
-  Magnitude dk;
-  Magnitude dv;
+  Spread o;
+  Spread lse;
+  Spread d;
+  Spread dq;
+  Spread dk;
+  Spread dv;
 
   /// Of the tensor of that name; throws std::invalid_argument for an input's.
-  const Magnitude& of(TensorId id) const;
+  const Spread& of(TensorId id) const;
 };
 
 /// `exact` is the truth for `inputs`.

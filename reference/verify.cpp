@@ -27,6 +27,9 @@ struct Norms {
   double l2() const { return std::sqrt(sum_of_squares); }
 };
 
+/// NaN where either is.
+double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+
 struct WrongElement {
   std::int64_t offset;
   double error;
@@ -49,7 +52,7 @@ void insert(std::vector<WrongElement>& worst, const WrongElement& element) {
 }  // namespace
 
 TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<double>& truth,
-                     const std::vector<float>& textbook, const Magnitude& expected) {
+                     const std::vector<float>& textbook, const Spread& expected) {
   const std::vector<float> values = values_of(actual);
   if (truth.size() != values.size() || textbook.size() != values.size()) {
     throw std::invalid_argument("verify: the reference does not have the tensor's shape");
@@ -75,9 +78,10 @@ TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<do
   const double subnormal = subnormal_roundoff(actual.dtype);
   const double expected_max = std::hypot(expected.max, rounding * size.max);
   const double expected_l2 = std::hypot(expected.rms * root, rounding * size.l2());
-  verdict.max_diff_budget = kMaxFactor * std::max(textbook_error.max, expected_max) + subnormal;
-  verdict.l2_budget = kL2Factor * std::max(textbook_error.l2(), expected_l2) +
-                      expected.max * std::sqrt(static_cast<double>(actual.shape.column)) + subnormal * root;
+  verdict.max_diff_budget = kMaxFactor * larger(textbook_error.max, expected_max) + subnormal;
+  verdict.l2_budget = kL2Factor * larger(textbook_error.l2(), expected_l2) +
+                      expected.row_rms * std::sqrt(static_cast<double>(actual.shape.column)) +
+                      subnormal * root;
 
   std::vector<WrongElement> worst;
   for (std::int64_t i = 0; i < elements; ++i) {

@@ -5,14 +5,14 @@
 //
 //     max |error|  <=  kMaxFactor * max(textbook's max |error|, expected) + subnormal
 //     ||error||_2  <=  kL2Factor * max(textbook's ||error||_2, expected * sqrt(elements))
-//                      + expected of the worst row * sqrt(columns) + subnormal * sqrt(elements)
+//                      + expected of the largest row * sqrt(columns) + subnormal * sqrt(elements)
 //
 // The textbook implementation in the kernel's type (reference/attention.h) rounds where kernels round. A
 // correct kernel also rounds in other places and sums in another order, so that its errors are other draws of
 // about the same size. The 2-norm averages over all elements and is nearly the same in every draw, while the
 // largest error is an extreme and varies more: hence two factors. `expected` is the estimate of
 // reference/expected_error.h together with the output's own rounding, u/sqrt(3) of the truth's size, and
-// decides where the textbook's error is small by luck; the worst row's term is for tensors of so few rows
+// decides where the textbook's error is small by luck; the largest row's term is for tensors of so few rows
 // that one of them decides the 2-norm. Since both factors exceed sqrt(3), the truth rounded to the type
 // always passes. `subnormal` is the error of rounding near zero.
 //
@@ -41,7 +41,7 @@ inline constexpr std::size_t kWorstShown = 8;
 /// `truth` and `textbook` hold actual.shape.elements() values; throws std::invalid_argument otherwise.
 /// guard_damaged is left false.
 TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<double>& truth,
-                     const std::vector<float>& textbook, const Magnitude& expected);
+                     const std::vector<float>& textbook, const Spread& expected);
 
 /// All that the outputs of one problem under one mask are judged by.
 struct Reference {

@@ -1,0 +1,96 @@
+#include "reference/expected_error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+namespace fmha_bwd {
+namespace {
+
+constexpr std::array<TensorId, 6> kOutputs = {TensorId::o,  TensorId::lse, TensorId::d,
+                                              TensorId::dq, TensorId::dk,  TensorId::dv};
+
+struct Case {
+  Problem problem;
+  AttentionInputs inputs;
+  Mask mask;
+  ExactAttention exact;
+
+  Case(const Problem& p, MaskKind kind, float standard_deviation)
+      : problem(p),
+        inputs(draw_inputs(p, {.standard_deviation = standard_deviation})),
+        mask(kind, p.seqlen_q, p.seqlen_k),
+        exact(exact_attention(problem, mask, inputs)) {}
+
+  ExpectedErrors expected() const { return expected_errors(problem, inputs, exact); }
+};
+
+double rms_error(const std::vector<float>& values, const std::vector<double>& truth) {
+  double squares = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double error = static_cast<double>(values[i]) - truth[i];
+    squares += error * error;
+  }
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+TEST(ExpectedError, IsAboutWhatTheTextbookErrs) {
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
+    for (const float standard_deviation : {0.1F, 1.0F}) {
+      for (const MaskKind kind : {MaskKind::no_mask, MaskKind::top_left}) {
+        const Case c({1, 4, 2, 128, 192, 64, 32, dtype, 0.125F}, kind, standard_deviation);
+        const ExpectedErrors expected = c.expected();
+        const TextbookAttention textbook = textbook_attention(c.problem, c.mask, c.inputs);
+        for (const TensorId id : kOutputs) {
+          const DType type = dtype_of(id, c.problem);
+          double size = 0.0;
+          for (const double x : c.exact.of(id)) size += x * x;
+          const double output_rounding = unit_roundoff(type) / std::sqrt(3.0) *
+                                         std::sqrt(size / static_cast<double>(c.exact.of(id).size()));
+          const double estimate = std::hypot(expected.of(id).rms, output_rounding);
+          const double ratio = rms_error(textbook.of(id), c.exact.of(id)) / estimate;
+          EXPECT_GT(ratio, 0.05) << name_of(dtype) << ' ' << name_of(id) << ' ' << standard_deviation;
+          EXPECT_LT(ratio, 1.2) << name_of(dtype) << ' ' << name_of(id) << ' ' << standard_deviation;
+        }
+      }
+    }
+  }
+}
+
+TEST(ExpectedError, OfTheLargestRowIsBetweenThatOfAllAndTheLargest) {
+  const Case c({1, 2, 1, 50, 60, 16, 16, DType::bf16, 0.25F}, MaskKind::bottom_right, 1.0F);
+  const ExpectedErrors expected = c.expected();
+  for (const TensorId id : kOutputs) {
+    EXPECT_GT(expected.of(id).rms, 0.0) << name_of(id);
+    EXPECT_GE(expected.of(id).row_rms, expected.of(id).rms) << name_of(id);
+    EXPECT_GE(expected.of(id).max, expected.of(id).row_rms) << name_of(id);
+  }
+}
+
+TEST(ExpectedError, OfOneQueryAndOneKeyIsNotZeroThoughDqIs) {
+  const Case c({1, 1, 1, 1, 1, 64, 64, DType::fp32, 0.125F}, MaskKind::no_mask, 0.1F);
+  const ExpectedErrors expected = c.expected();
+  EXPECT_GT(expected.dq.max, 0.0);
+  EXPECT_GT(expected.dk.max, 0.0);
+  // and still far below a dQ whose D was forgotten, scale |dP| |K| ~ 0.125 * 0.08 * 0.1.
+  EXPECT_LT(expected.dq.max, 1e-7);
+}
+
+TEST(ExpectedError, OfDvIsTheTypesRoundingTimesTheWeights) {
+  // One key: P = 1 for each of 100 queries, dO = 1; the sum of 100 independent roundings.
+  const Problem problem{1, 1, 1, 100, 1, 4, 4, DType::bf16, 0.5F};
+  const AttentionInputs inputs{std::vector<float>(400), std::vector<float>(4), std::vector<float>(4),
+                               std::vector<float>(400, 1.0F)};
+  const ExactAttention exact = exact_attention(problem, Mask(MaskKind::no_mask, 100, 1), inputs);
+  EXPECT_NEAR(expected_errors(problem, inputs, exact).dv.rms, 0x1p-8 / std::sqrt(3.0) * 10.0, 1e-6);
+}
+
+TEST(ExpectedError, OfAnInputIsRefused) {
+  EXPECT_THROW(ExpectedErrors{}.of(TensorId::q), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace fmha_bwd
