@@ -53,9 +53,9 @@ struct DqDkDvArguments {
   View<T> dv;         // [batch, nhead_k, seqlen_k, hdim_v]
   Mask mask;
   float scale;
-  std::int64_t batch;
-  std::int64_t nhead_k;
-  std::int64_t group_size;
+  int batch;
+  int nhead_k;
+  int group_size;
 };
 
 template <class T, int kHeadDim>
@@ -76,14 +76,15 @@ __global__ __launch_bounds__(kThreads, 2) void dq_dk_dv_kernel(DqDkDvArguments<T
   const int ty = static_cast<int>(threadIdx.x) / kSide;
   const int tx = static_cast<int>(threadIdx.x) % kSide;
 
-  const std::int64_t seqlen_q = a.mask.seqlen_q();
-  const std::int64_t seqlen_k = a.mask.seqlen_k();
-  const std::int64_t heads = a.batch * a.nhead_k;
+  const auto seqlen_q = static_cast<int>(a.mask.seqlen_q());
+  const auto seqlen_k = static_cast<int>(a.mask.seqlen_k());
+  const auto heads = static_cast<unsigned>(a.batch * a.nhead_k);
   const std::int64_t batch = blockIdx.x % heads / a.nhead_k;
   const std::int64_t head_k = blockIdx.x % heads % a.nhead_k;
-  const std::int64_t first_key = blockIdx.x / heads * kN;
-  const std::int64_t end_key = first_key + kN < seqlen_k ? first_key + kN : seqlen_k;
+  const int first_key = static_cast<int>(blockIdx.x / heads) * kN;
+  const int end_key = first_key + kN < seqlen_k ? first_key + kN : seqlen_k;
   const Range queries = a.mask.queries_of({first_key, end_key});
+  const auto end_query = static_cast<int>(queries.end);
   const auto k = a.k.head(batch, head_k);
   const auto v = a.v.head(batch, head_k);
   const int columns = k.columns > v.columns ? k.columns : v.columns;
@@ -91,13 +92,17 @@ __global__ __launch_bounds__(kThreads, 2) void dq_dk_dv_kernel(DqDkDvArguments<T
   float dk[kParts][kJ][4] = {};
   float dv[kParts][kJ][4] = {};
 
-  for (std::int64_t head = head_k * a.group_size; head < (head_k + 1) * a.group_size; ++head) {
+  for (int member = 0; member < a.group_size; ++member) {
+    const std::int64_t head = head_k * a.group_size + member;
     const auto q = a.q.head(batch, head);
     const auto d_o = a.d_o.head(batch, head);
     const auto dq = a.dq.head(batch, head);
     const std::int64_t first_row = (batch * a.nhead_k * a.group_size + head) * seqlen_q;
+    const float* const lse_rows = a.lse + first_row;
+    const float* const d_rows = a.d + first_row;
 
-    for (std::int64_t first_query = queries.begin / kM * kM; first_query < queries.end; first_query += kM) {
+    for (int first_query = static_cast<int>(queries.begin) / kM * kM; first_query < end_query;
+         first_query += kM) {
       float s[kI][kJ] = {};
       float dp[kI][kJ] = {};
       for (int column = 0; column < columns; column += kDepth) {
@@ -118,11 +123,11 @@ __global__ __launch_bounds__(kThreads, 2) void dq_dk_dv_kernel(DqDkDvArguments<T
 
       FMHA_BWD_UNROLL
       for (int i = 0; i < kI; ++i) {
-        const std::int64_t query = first_query + ty + kSide * i;
+        const int query = first_query + ty + kSide * i;
         const bool exists = query < seqlen_q;
-        const Range visible = exists ? a.mask.visible_keys(query) : Range{};
-        const float lse = exists ? a.lse[first_row + query] : 0.0F;
-        const float d = exists ? a.d[first_row + query] : 0.0F;
+        const Columns visible(exists ? a.mask.visible_keys(query) : Range{}, first_key);
+        const float lse = exists ? lse_rows[query] : 0.0F;
+        const float d = exists ? d_rows[query] : 0.0F;
         FMHA_BWD_UNROLL
         for (int j = 0; j < kJ; ++j) {
           const float p = visible.contains(first_key + tx + kSide * j) ? expf(s[i][j] * a.scale - lse) : 0.0F;
@@ -152,8 +157,9 @@ __global__ __launch_bounds__(kThreads, 2) void dq_dk_dv_kernel(DqDkDvArguments<T
           multiply_ab<kI, kN>(ds_tile, operand, dq_part);
           FMHA_BWD_UNROLL
           for (int i = 0; i < kI; ++i) {
-            const std::int64_t query = first_query + ty + kSide * i;
+            const int query = first_query + ty + kSide * i;
             if (query >= seqlen_q) break;
+            float* const row = dq.data + static_cast<std::int64_t>(query) * dq.stride;
             FMHA_BWD_UNROLL
             for (int j = 0; j < 4; ++j) {
               const int column = part * kWidth + 4 * tx + j;
@@ -194,7 +200,7 @@ void launch_dq_dk_dv(const Problem& p, const Mask& mask, const DeviceTensors& t,
                                           contiguous_view<T>(t.dv, p.nhead_k, p.seqlen_k, p.hdim_v),
                                           mask,
                                           p.scale,
-                                          p.batch,
+                                          static_cast<int>(p.batch),
                                           p.nhead_k,
                                           p.group_size()};
     with_head_dim(p.hdim_q > p.hdim_v ? p.hdim_q : p.hdim_v, [&]<int kHeadDim>() {

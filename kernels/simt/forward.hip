@@ -35,9 +35,9 @@ struct ForwardArguments {
   float* lse;       // [batch, nhead_q, seqlen_q]
   Mask mask;
   float scale;
-  std::int64_t batch;
-  std::int64_t nhead_q;
-  std::int64_t group_size;
+  int batch;
+  int nhead_q;
+  int group_size;
 };
 
 template <class T, int kHeadDim>
@@ -51,12 +51,12 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
   const int ty = static_cast<int>(threadIdx.x) / kSide;
   const int tx = static_cast<int>(threadIdx.x) % kSide;
 
-  const std::int64_t heads = a.batch * a.nhead_q;
-  const std::int64_t tiles = (a.mask.seqlen_q() + kM - 1) / kM;
-  const std::int64_t tile = tiles - 1 - blockIdx.x / heads;  // the last rows see the most keys
+  const auto seqlen_q = static_cast<int>(a.mask.seqlen_q());
+  const auto heads = static_cast<unsigned>(a.batch * a.nhead_q);
   const std::int64_t batch = blockIdx.x % heads / a.nhead_q;
   const std::int64_t head = blockIdx.x % heads % a.nhead_q;
-  const std::int64_t first_query = tile * kM;
+  // The last rows see the most keys.
+  const int first_query = ((seqlen_q + kM - 1) / kM - 1 - static_cast<int>(blockIdx.x / heads)) * kM;
   const auto q = a.q.head(batch, head);
   const auto k = a.k.head(batch, head / a.group_size);
   const auto v = a.v.head(batch, head / a.group_size);
@@ -67,15 +67,15 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
   Range visible[kI];
   FMHA_BWD_UNROLL
   for (int i = 0; i < kI; ++i) {
-    const std::int64_t query = first_query + ty + kSide * i;
+    const int query = first_query + ty + kSide * i;
     row_maximum[i] = -INFINITY;
     sum[i] = 0.0F;
-    visible[i] = query < a.mask.seqlen_q() ? a.mask.visible_keys(query) : Range{};
+    visible[i] = query < seqlen_q ? a.mask.visible_keys(query) : Range{};
   }
 
-  const std::int64_t end_query = first_query + kM < a.mask.seqlen_q() ? first_query + kM : a.mask.seqlen_q();
-  const Range keys = a.mask.keys_of({first_query, end_query});
-  for (std::int64_t first_key = keys.begin / kN * kN; first_key < keys.end; first_key += kN) {
+  const Range keys = a.mask.keys_of({first_query, first_query + kM < seqlen_q ? first_query + kM : seqlen_q});
+  const auto end_key = static_cast<int>(keys.end);
+  for (int first_key = static_cast<int>(keys.begin) / kN * kN; first_key < end_key; first_key += kN) {
     float s[kI][kJ] = {};
     for (int column = 0; column < q.columns; column += kDepth) {
       __syncthreads();
@@ -88,10 +88,11 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
 
     FMHA_BWD_UNROLL
     for (int i = 0; i < kI; ++i) {
+      const Columns columns(visible[i], first_key);
       float tile_max = -INFINITY;
       FMHA_BWD_UNROLL
       for (int j = 0; j < kJ; ++j) {
-        s[i][j] = visible[i].contains(first_key + tx + kSide * j) ? s[i][j] * a.scale : -INFINITY;
+        s[i][j] = columns.contains(tx + kSide * j) ? s[i][j] * a.scale : -INFINITY;
         tile_max = fmaxf(tile_max, s[i][j]);
       }
       const float new_max = fmaxf(row_maximum[i], row_max(tile_max));
@@ -126,13 +127,13 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
   const auto to = a.o.head(batch, head);
   FMHA_BWD_UNROLL
   for (int i = 0; i < kI; ++i) {
-    const std::int64_t query = first_query + ty + kSide * i;
+    const int query = first_query + ty + kSide * i;
     const float inverse = sum[i] > 0.0F ? 1.0F / sum[i] : (sum[i] == 0.0F ? 0.0F : NAN);
     FMHA_BWD_UNROLL
     for (int part = 0; part < kParts; ++part)
       store_row(to, query, part * kWidth + 4 * tx, o[part][i], inverse);
-    if (tx == 0 && query < a.mask.seqlen_q()) {
-      a.lse[(batch * a.nhead_q + head) * a.mask.seqlen_q() + query] =
+    if (tx == 0 && query < seqlen_q) {
+      a.lse[(batch * a.nhead_q + head) * seqlen_q + query] =
           sum[i] == 0.0F ? -INFINITY : row_maximum[i] + logf(sum[i]);
     }
   }

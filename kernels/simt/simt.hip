@@ -9,17 +9,16 @@ class SimtFamily final : public Family {
  public:
   std::string_view name() const override { return "simt"; }
 
-  std::optional<std::string> refusal(const Problem& problem, std::string_view /*arch*/) const override {
-    // Workgroups are counted along one axis of 2^31 - 1; the finest tiling is 32 keys or 16 rows.
-    constexpr double kMaxWorkgroups = 2147483647.0;
-    const double rows =
-        static_cast<double>(problem.batch) * static_cast<double>(problem.nhead_q) *
-        static_cast<double>(problem.seqlen_q > problem.seqlen_k ? problem.seqlen_q : problem.seqlen_k);
-    const double elements = rows * static_cast<double>(problem.hdim_q);
-    if (rows / 16.0 + 1.0 > kMaxWorkgroups || elements / 1024.0 + 1.0 > kMaxWorkgroups) {
-      return "more workgroups than one launch can have";
-    }
-    return std::nullopt;
+  std::optional<std::string> refusal(const Problem& p, std::string_view /*arch*/) const override {
+    // One launch has at most 2^32 - 1 threads along an axis on AMD.
+    constexpr std::int64_t kMaxWorkgroups = ((std::int64_t{1} << 32) - 1) / kThreads;
+    const std::int64_t heads = p.batch * p.nhead_q;
+    const std::int64_t rows = heads * (p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k);
+    const std::int64_t columns = p.hdim_q > p.hdim_v ? p.hdim_q : p.hdim_v;
+    const std::int64_t by_rows = rows / kSide + heads + 1;  // dot_do_o, and the tiles of the others
+    const std::int64_t by_elements = rows / (4 * kThreads) * columns + columns + 1;  // fill, convert_dq
+    if (by_rows <= kMaxWorkgroups && by_elements <= kMaxWorkgroups) return std::nullopt;
+    return "the problem has more rows than one launch can cover";
   }
 
   void forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,

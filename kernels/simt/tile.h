@@ -46,7 +46,7 @@ __device__ __forceinline__ void read_shared(const float* from, float (&to)[kCoun
 /// tile[r][c] = source[first_row + r][first_column + c] for kRows x kColumns elements; zero outside the
 /// source.
 template <int kRows, int kColumns, class T>
-__device__ __forceinline__ void load_tile(float* tile, const Rows<const T>& source, std::int64_t first_row,
+__device__ __forceinline__ void load_tile(float* tile, const Rows<const T>& source, int first_row,
                                           int first_column) {
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kPacksARow = kColumns / kPackSize;
@@ -54,8 +54,8 @@ __device__ __forceinline__ void load_tile(float* tile, const Rows<const T>& sour
   // Every row starts on 16 bytes where the stride is a multiple of the pack; then a pack is either inside or
   // outside.
   const bool whole_packs = source.columns % kPackSize == 0 && source.stride % kPackSize == 0;
-  const T* const start = source.data + first_row * source.stride + first_column;
-  const auto rows = static_cast<int>(source.rows - first_row < kRows ? source.rows - first_row : kRows);
+  const T* const start = source.data + static_cast<std::int64_t>(first_row) * source.stride + first_column;
+  const int rows = source.rows - first_row;
   const int columns = source.columns - first_column;
   FMHA_BWD_UNROLL
   for (int first = 0; first < kPacks; first += kThreads) {
@@ -91,20 +91,19 @@ __device__ __forceinline__ void multiply_abt(const float* a, const float* b, flo
   constexpr int kStride = kDepth + kPad;
   const int ty = static_cast<int>(threadIdx.x) / kSide;
   const int tx = static_cast<int>(threadIdx.x) % kSide;
-  FMHA_BWD_UNROLL_BY(2)
+  FMHA_BWD_UNROLL_BY(1)
   for (int k = 0; k < kDepth; k += 4) {
     float a_part[kI][4];
-    float b_part[kJ][4];
     FMHA_BWD_UNROLL
     for (int i = 0; i < kI; ++i) read_shared(a + (ty + kSide * i) * kStride + k, a_part[i]);
     FMHA_BWD_UNROLL
-    for (int j = 0; j < kJ; ++j) read_shared(b + (tx + kSide * j) * kStride + k, b_part[j]);
-    FMHA_BWD_UNROLL
-    for (int i = 0; i < kI; ++i) {
+    for (int j = 0; j < kJ; ++j) {
+      float b_part[4];
+      read_shared(b + (tx + kSide * j) * kStride + k, b_part);
       FMHA_BWD_UNROLL
-      for (int j = 0; j < kJ; ++j) {
+      for (int i = 0; i < kI; ++i) {
         FMHA_BWD_UNROLL
-        for (int kk = 0; kk < 4; ++kk) sum[i][j] += a_part[i][kk] * b_part[j][kk];
+        for (int kk = 0; kk < 4; ++kk) sum[i][j] += a_part[i][kk] * b_part[kk];
       }
     }
   }
@@ -157,16 +156,27 @@ __device__ __forceinline__ void multiply_ab(const float* a, const float* b, floa
   }
 }
 
-/// to[column + j] = values[j] * factor where the column exists.
+/// to[row][column + j] = values[j] * factor where that exists.
 template <class T>
-__device__ __forceinline__ void store_row(const Rows<T>& to, std::int64_t row, int column,
-                                          const float (&values)[4], float factor) {
+__device__ __forceinline__ void store_row(const Rows<T>& to, int row, int column, const float (&values)[4],
+                                          float factor) {
   if (row >= to.rows) return;
+  T* const at = to.data + static_cast<std::int64_t>(row) * to.stride + column;
   FMHA_BWD_UNROLL
   for (int j = 0; j < 4; ++j) {
-    if (column + j < to.columns) to.data[row * to.stride + column + j] = from_float<T>(values[j] * factor);
+    if (column + j < to.columns) at[j] = from_float<T>(values[j] * factor);
   }
 }
+
+/// The columns of a tile that a row sees: `visible`, counted from the tile's first key.
+struct Columns {
+  int begin;
+  int end;
+
+  __device__ __forceinline__ Columns(const Range& visible, int first_key)
+      : begin(static_cast<int>(visible.begin) - first_key), end(static_cast<int>(visible.end) - first_key) {}
+  __device__ __forceinline__ bool contains(int column) const { return begin <= column && column < end; }
+};
 
 /// The largest, or the sum, of `x` over the 16 threads that share ty.
 __device__ __forceinline__ float row_max(float x) {

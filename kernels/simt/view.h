@@ -10,9 +10,9 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 /// One head's rows of a tensor, columns contiguous.
 template <class T>
 struct Rows {
-  T* data;            // [rows, columns]
-  std::int64_t rows;  // of the whole head
-  int stride;         // elements from one row to the next
+  T* data;     // [rows, columns]
+  int rows;    // of the whole head
+  int stride;  // elements from one row to the next
   int columns;
 };
 
@@ -20,7 +20,7 @@ struct Rows {
 template <class T>
 struct View {
   T* data;
-  std::int64_t rows;
+  int rows;
   int columns;
   std::int64_t batch_stride;
   std::int64_t head_stride;
@@ -31,11 +31,11 @@ struct View {
   }
 };
 
-/// The view of a contiguous tensor; a row has at most 2^31 - 1 columns.
+/// The view of a contiguous tensor. Rows of a head and columns are counted in 32 bits, offsets in 64.
 template <class T>
 View<T> contiguous_view(void* data, std::int64_t heads, std::int64_t rows, std::int64_t columns) {
   const auto row = static_cast<int>(columns);
-  return {static_cast<T*>(data), rows, row, heads * rows * columns, rows * columns, row};
+  return {static_cast<T*>(data), static_cast<int>(rows), row, heads * rows * columns, rows * columns, row};
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt
