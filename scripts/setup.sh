@@ -9,7 +9,7 @@
 set -euo pipefail
 
 installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
-available() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+available() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[^\(]* ]]; }
 
 # The installed clang that can compile for AMD, or the newest that apt has: 22 knows gfx950, 19 does not.
 amd_clang_packages() {
