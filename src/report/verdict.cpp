@@ -37,15 +37,14 @@ Verdict verdict_of(const RunResult& run) {
 std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers) {
   std::vector<std::string> reasons;
   if (verdict.wrong > 0) {
-    reasons.push_back(fmt::format("{} of {} elements are wrong; the largest difference is {}, allowed is {}",
+    reasons.push_back(fmt::format("{} of {} elements are wrong; largest difference {}, allowed {}",
                                   verdict.wrong, verdict.elements, numbers.scientific(verdict.max_diff),
                                   numbers.scientific(verdict.max_diff_budget)));
   }
   if (!(verdict.l2_diff <= verdict.l2_budget) && verdict.wrong == 0) {
-    reasons.push_back(
-        fmt::format("no element alone is wrong, but together they differ by an L2 norm of {}, "
-                    "allowed is {}",
-                    numbers.scientific(verdict.l2_diff), numbers.scientific(verdict.l2_budget)));
+    reasons.push_back(fmt::format("no single element is wrong; L2 norm of the difference {}, allowed {}",
+                                  numbers.scientific(verdict.l2_diff),
+                                  numbers.scientific(verdict.l2_budget)));
   }
   if (verdict.guard_damaged) reasons.emplace_back("a kernel wrote after the tensor's end");
   if (reasons.empty()) return "failed";

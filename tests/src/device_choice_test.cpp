@@ -72,8 +72,7 @@ TEST(DeviceChoice, AnIndexPicksOneOfSeveral) {
 }
 
 TEST(DeviceChoice, WrongNamesIndicesAndArchitecturesAreBadUsage) {
-  expect_error(ExitCode::bad_usage, "--device", "tpu", std::nullopt,
-               {kNvidia, kEmulator});
+  expect_error(ExitCode::bad_usage, "--device", "tpu", std::nullopt, {kNvidia, kEmulator});
   expect_error(ExitCode::bad_usage, "allowed is 0..1", "nvidia:2", std::nullopt, {kNvidia, kEmulator});
   expect_error(ExitCode::bad_usage, "--device", "nvidia:", std::nullopt, {kNvidia, kEmulator});
   expect_error(ExitCode::bad_usage, "--device", "nvidia:-1", std::nullopt, {kNvidia, kEmulator});

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Fault::shifted_mask, "ShiftedMask"}, Case{Fault::dropped_scale, "DroppedScale"},
                     Case{Fault::nan_element, "NanElement"}, Case{Fault::unwritten_row, "UnwrittenRow"},
                     Case{Fault::damaged_guard, "DamagedGuard"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(FaultReport, SaysNothingWrongOfSoundKernels) { EXPECT_EQ(run_with(Fault::none, kSmall).exit_code, 0); }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,11 @@ struct BadInput {
   std::vector<std::string> arguments;
   std::string message;
 };
+
+/// Names the case in the list of tests.
+void PrintTo(const BadInput& bad, std::ostream* out) {
+  for (const std::string& argument : bad.arguments) *out << argument << ' ';
+}
 
 class Refused : public testing::TestWithParam<BadInput> {};
 

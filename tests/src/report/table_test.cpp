@@ -100,7 +100,7 @@ TEST(TableReport, OfAFailureShowsWhatIsWrongAndHowToReproduceIt) {
 
 )"));
   EXPECT_THAT(report, HasSubstr(R"(Failures
-  top_left dK: 2 of 48 elements are wrong; the largest difference is nan, allowed is 1.000e-05
+  top_left dK: 2 of 48 elements are wrong; largest difference nan, allowed 1.000e-05
     (b, h, row, column)  device   reference  difference
   ─────────────────────────────────────────────────────
     (0, 1, 2, 7)            nan   1.000e-03         nan

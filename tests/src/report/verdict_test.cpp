@@ -36,11 +36,11 @@ TEST(Failure, SaysHowManyElementsOrWhichNormOrThatMemoryWasDamaged) {
   verdict.wrong = 2;
   verdict.max_diff_budget = 0.25;
   EXPECT_EQ(failure_of(verdict, {}),
-            "2 of 48 elements are wrong; the largest difference is 5.000e-01, allowed is 2.500e-01");
+            "2 of 48 elements are wrong; largest difference 5.000e-01, allowed 2.500e-01");
   verdict.wrong = 0;
   verdict.l2_diff = kNaN;
   EXPECT_EQ(failure_of(verdict, {}),
-            "no element alone is wrong, but together they differ by an L2 norm of nan, allowed is 2.000e-03");
+            "no single element is wrong; L2 norm of the difference nan, allowed 2.000e-03");
   verdict.l2_diff = 0.001;
   verdict.guard_damaged = true;
   EXPECT_EQ(failure_of(verdict, {}), "a kernel wrote after the tensor's end");
