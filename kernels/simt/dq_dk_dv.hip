@@ -163,8 +163,7 @@ __global__ __launch_bounds__(kThreads, 2) void dq_dk_dv_kernel(DqDkDvArguments<T
             FMHA_BWD_UNROLL
             for (int j = 0; j < 4; ++j) {
               const int column = part * kWidth + 4 * tx + j;
-              if (column < dq.columns)
-                atomicAdd(dq.data + query * dq.stride + column, dq_part[i][j] * a.scale);
+              if (column < dq.columns) atomicAdd(row + column, dq_part[i][j] * a.scale);
             }
           }
           __syncthreads();
@@ -201,8 +200,8 @@ void launch_dq_dk_dv(const Problem& p, const Mask& mask, const DeviceTensors& t,
                                           mask,
                                           p.scale,
                                           static_cast<int>(p.batch),
-                                          p.nhead_k,
-                                          p.group_size()};
+                                          static_cast<int>(p.nhead_k),
+                                          static_cast<int>(p.group_size())};
     with_head_dim(p.hdim_q > p.hdim_v ? p.hdim_q : p.hdim_v, [&]<int kHeadDim>() {
       using Tile = Tiling<kHeadDim>;
       const auto blocks = static_cast<unsigned>((p.seqlen_k + Tile::kN - 1) / Tile::kN * p.batch * p.nhead_k);

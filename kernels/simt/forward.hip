@@ -151,9 +151,9 @@ void launch_forward(const Problem& p, const Mask& mask, const DeviceTensors& t, 
                                            t.lse,
                                            mask,
                                            p.scale,
-                                           p.batch,
-                                           p.nhead_q,
-                                           p.group_size()};
+                                           static_cast<int>(p.batch),
+                                           static_cast<int>(p.nhead_q),
+                                           static_cast<int>(p.group_size())};
     with_head_dim(p.hdim_v, [&]<int kHeadDim>() {
       launch(forward_kernel<T, kHeadDim>, blocks, kSharedFloats, stream, arguments);
     });
