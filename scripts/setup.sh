@@ -11,15 +11,11 @@ set -euo pipefail
 installed() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 available() { [[ $(LC_ALL=C apt-cache policy "$1" 2>/dev/null) == *"Candidate: "[^\(]* ]]; }
 
-# The installed clang that can compile for AMD, or the newest that apt has: 22 knows gfx950, 19 does not.
+# The newest clang that apt has and that is known to compile for AMD; 22 knows gfx950, 19 does not.
 amd_clang_packages() {
-  local version
-  for version in 22 19; do
-    if installed "clang-$version" && installed "lld-$version" && installed "clang-tools-$version"; then return; fi
-  done
-  version=19
+  local version=19
   if available clang-22; then version=22; fi
-  echo "clang-$version lld-$version clang-tools-$version"
+  echo "clang-$version lld-$version clang-tools-$version llvm-$version"
 }
 
 # The packages of a profile. Of package=command, any source of the command will do.
