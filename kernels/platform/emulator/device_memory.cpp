@@ -3,41 +3,20 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
-#include <mutex>
+#include <iterator>
+#include <new>
+#include <utility>
 
 namespace hip_emulator {
 namespace {
 
-constexpr std::size_t kAlignment = 4096;
-constexpr std::size_t kMaxKeptBytes = std::size_t{64} << 20;
+// Between allocations: a wrong index has to be this wrong to be taken for another tensor's.
+constexpr std::size_t kGap = std::size_t{1} << 20;
+constexpr std::size_t kMaxTotalBytes = std::size_t{64} << 30;
+constexpr std::size_t kAddressesPerByte = 4;
 
-// A thread's own copy of the table, so that an access needs no lock. `generation` tells when it is stale.
-std::atomic<std::uint64_t> generation{1};
-struct Snapshot {
-  std::uint64_t generation = 0;
-  std::vector<const Allocation*> allocations;
-};
-thread_local Snapshot snapshot;
-
-std::string in_allocation(const Allocation& allocation, std::uintptr_t address, std::size_t bytes,
-                          const char* verb) {
-  const auto offset = static_cast<std::int64_t>(address) - static_cast<std::int64_t>(allocation.begin);
-  return std::string(verb) + " of " + std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
-         " of a device allocation of " + std::to_string(allocation.bytes) + " bytes";
-}
-
-bool all_written(const std::uint8_t* written, std::size_t bytes) {
-  std::uint8_t every = 1;
-  for (std::size_t i = 0; i < bytes; ++i) every &= __atomic_load_n(written + i, __ATOMIC_RELAXED);
-  return every != 0;
-}
-
-void set_written(std::uint8_t* written, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) __atomic_store_n(written + i, std::uint8_t{1}, __ATOMIC_RELAXED);
+std::size_t whole_pages(std::size_t bytes) {
+  return (bytes + Mapping::kPage - 1) / Mapping::kPage * Mapping::kPage;
 }
 
 }  // namespace
@@ -47,110 +26,129 @@ DeviceMemory& DeviceMemory::instance() {
   return memory;
 }
 
-DeviceMemory::DeviceMemory()
-    : total_bytes_(static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-                   static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 2) {}
+DeviceMemory::DeviceMemory() {
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t physical = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page;
+  total_bytes_ = std::min(physical / 2, kMaxTotalBytes);
+  while (true) {
+    try {
+      const std::size_t bytes = whole_pages(kAddressesPerByte * total_bytes_);
+      addresses_ = Mapping(bytes);
+      states_ = Mapping(bytes + Mapping::kPage);  // an access may begin in the last bytes
+      break;
+    } catch (const std::bad_alloc&) {  // a limit on the process's addresses
+      total_bytes_ /= 2;
+      if (total_bytes_ < kGap) throw;
+    }
+  }
+  begin_ = reinterpret_cast<std::uintptr_t>(addresses_.data());
+  next_ = begin_ + kGap;
+}
 
 void* DeviceMemory::allocate(std::size_t bytes) {
-  const std::unique_lock lock(mutex_);
-  // A byte costs two: itself, and whether it was written.
-  if (bytes > total_bytes_ || used_bytes_ + bytes > total_bytes_) return nullptr;
-  const std::size_t padded = (bytes + kAlignment - 1) / kAlignment * kAlignment + 2 * kAlignment;
-  std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(kAlignment, padded), std::free);
-  auto* shadow = static_cast<std::uint8_t*>(std::calloc(bytes == 0 ? 1 : bytes, 1));
-  if (!memory || shadow == nullptr) {
-    std::free(shadow);
-    return nullptr;
-  }
-  auto allocation = std::make_unique<Allocation>();
-  allocation->begin = reinterpret_cast<std::uintptr_t>(memory.get()) + Allocation::kRedZone;
-  allocation->bytes = bytes;
-  allocation->written = {shadow, std::free};
-  allocation->memory = std::move(memory);
-  void* const begin = reinterpret_cast<void*>(allocation->begin);
-  allocations_.insert(std::upper_bound(allocations_.begin(), allocations_.end(), allocation,
-                                       [](const auto& a, const auto& b) { return a->begin < b->begin; }),
-                      std::move(allocation));
+  const std::lock_guard lock(mutex_);
+  if (bytes > total_bytes_ || used_bytes_ > total_bytes_ - bytes) return nullptr;
+  const std::uintptr_t address = find_room(bytes);
+  if (address == 0) return nullptr;
+  live_[address] = bytes;
+  std::memset(state_of(address), kAllocated, bytes);
   used_bytes_ += bytes;
-  generation.fetch_add(1);
-  return begin;
+  return reinterpret_cast<void*>(address);
+}
+
+std::uintptr_t DeviceMemory::find_room(std::size_t bytes) {
+  const std::size_t room = whole_pages(std::max<std::size_t>(bytes, 1)) + kGap;
+  for (int lap = 0; lap < 2; ++lap) {
+    while (room <= begin_ + addresses_.bytes() - next_) {
+      const auto after = live_.lower_bound(next_ + room);
+      const auto last = after == live_.begin() ? live_.end() : std::prev(after);
+      const std::uintptr_t end = last == live_.end() ? 0 : last->first + whole_pages(last->second) + kGap;
+      if (end <= next_) {
+        freed_.erase(freed_.lower_bound(next_), freed_.lower_bound(next_ + room));
+        return std::exchange(next_, next_ + room);
+      }
+      next_ = end;
+    }
+    next_ = begin_ + kGap;
+  }
+  return 0;
 }
 
 bool DeviceMemory::free(void* pointer) {
-  const std::unique_lock lock(mutex_);
-  const auto found = std::find_if(allocations_.begin(), allocations_.end(), [&](const auto& allocation) {
-    return allocation->begin == reinterpret_cast<std::uintptr_t>(pointer) && !allocation->freed;
-  });
-  if (found == allocations_.end()) return false;
-  (*found)->freed = true;
-  used_bytes_ -= (*found)->bytes;
-  kept_bytes_ += (*found)->bytes;
-  forget_oldest();
-  generation.fetch_add(1);
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(reinterpret_cast<std::uintptr_t>(pointer));
+  if (found == live_.end()) return false;
+  const std::size_t pages = whole_pages(found->second);
+  addresses_.forget(found->first - begin_, pages);
+  states_.forget(found->first - begin_, pages);
+  used_bytes_ -= found->second;
+  freed_.insert(live_.extract(found));
   return true;
 }
 
-void DeviceMemory::forget_oldest() {
-  for (auto it = allocations_.begin(); it != allocations_.end() && kept_bytes_ > kMaxKeptBytes;) {
-    if ((*it)->freed) {
-      kept_bytes_ -= (*it)->bytes;
-      it = allocations_.erase(it);
-    } else {
-      ++it;
-    }
-  }
-}
-
 std::size_t DeviceMemory::free_bytes() const {
-  const std::shared_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   return total_bytes_ - used_bytes_;
 }
 
-const Allocation* DeviceMemory::find(std::uintptr_t address) {
-  if (snapshot.generation != generation.load(std::memory_order_relaxed)) {
-    const std::shared_lock lock(mutex_);
-    snapshot.generation = generation.load();
-    snapshot.allocations.clear();
-    for (const auto& allocation : allocations_) snapshot.allocations.push_back(allocation.get());
-  }
-  // The last allocation that begins, with its red zone, at or before the address.
-  const auto after = std::upper_bound(snapshot.allocations.begin(), snapshot.allocations.end(), address,
-                                      [](std::uintptr_t a, const Allocation* allocation) {
-                                        return a < allocation->begin - Allocation::kRedZone;
-                                      });
-  if (after == snapshot.allocations.begin()) return nullptr;
-  const Allocation* candidate = *(after - 1);
-  return candidate->holds(address) ? candidate : nullptr;
-}
-
-bool DeviceMemory::contains(const void* pointer, std::size_t bytes) {
+bool DeviceMemory::contains(const void* pointer, std::size_t bytes) const {
+  const std::lock_guard lock(mutex_);
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  const Allocation* allocation = find(address);
-  return allocation != nullptr && !allocation->freed && address >= allocation->begin &&
-         address + bytes <= allocation->begin + allocation->bytes;
+  const auto after = live_.upper_bound(address);
+  if (after == live_.begin()) return false;
+  const auto& [begin, size] = *std::prev(after);
+  return address - begin <= size && bytes <= size - (address - begin);
 }
 
-void DeviceMemory::mark_written(const void* pointer, std::size_t bytes) {
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  const Allocation* allocation = find(address);
-  std::memset(allocation->written.get() + (address - allocation->begin), 1, bytes);
+void DeviceMemory::copy_from_host(void* to, const void* from, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+  std::memset(state_of(to), kWritten, bytes);
 }
 
-std::optional<std::string> DeviceMemory::fault_of(std::uintptr_t address, std::size_t bytes, Access access) {
-  const Allocation* allocation = find(address);
-  if (allocation == nullptr) return std::nullopt;
-  const char* verb =
-      access == Access::read ? "read" : (access == Access::write ? "write" : "atomic operation");
-  if (allocation->freed) return "use after free: " + in_allocation(*allocation, address, bytes, verb);
-  if (address < allocation->begin || address + bytes > allocation->begin + allocation->bytes) {
-    return "out of bounds: " + in_allocation(*allocation, address, bytes, verb);
+void DeviceMemory::copy(void* to, const void* from, std::size_t bytes) {
+  std::memmove(to, from, bytes);
+  std::memmove(state_of(to), state_of(from), bytes);
+}
+
+void DeviceMemory::set(void* to, int value, std::size_t bytes) {
+  std::memset(to, value, bytes);
+  std::memset(state_of(to), kWritten, bytes);
+}
+
+Fault DeviceMemory::touch_bytes(std::uint8_t* state, std::size_t bytes, Access access) {
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const std::uint8_t before = __atomic_load_n(state + i, __ATOMIC_RELAXED);
+    if (before == 0) return Fault::out_of_bounds;
+    if (before == kWritten) continue;
+    if (access != Access::write) return Fault::unwritten;
+    __atomic_store_n(state + i, kWritten, __ATOMIC_RELAXED);
   }
-  std::uint8_t* written = allocation->written.get() + (address - allocation->begin);
-  if (access != Access::write && !all_written(written, bytes)) {
-    return "nothing was written there: " + in_allocation(*allocation, address, bytes, verb);
+  return Fault::none;
+}
+
+std::string DeviceMemory::describe(Fault fault, std::uintptr_t address, std::size_t bytes,
+                                   Access access) const {
+  const std::string what = std::string(verb(access)) + " of " + std::to_string(bytes) + " bytes";
+  const auto at = [&](std::uintptr_t begin, std::size_t size) {
+    return what + " at offset " + std::to_string(static_cast<std::int64_t>(address - begin)) +
+           " of a device allocation of " + std::to_string(size) + " bytes";
+  };
+  const std::lock_guard lock(mutex_);
+  const auto after = live_.upper_bound(address);
+  if (after != live_.begin()) {
+    const auto& [begin, size] = *std::prev(after);
+    if (fault == Fault::unwritten) return "nothing was written there: " + at(begin, size);
+    if (address - begin < whole_pages(size) + kGap / 2) return "out of bounds: " + at(begin, size);
   }
-  if (access != Access::read) set_written(written, bytes);
-  return std::nullopt;
+  const auto after_freed = freed_.upper_bound(address);
+  if (after_freed != freed_.begin()) {
+    const auto& [begin, size] = *std::prev(after_freed);
+    if (address - begin < size) return "use after free: " + at(begin, size);
+  }
+  if (after != live_.end() && after->first - address <= kGap) {
+    return "out of bounds: " + at(after->first, after->second);
+  }
+  return "out of bounds: " + what + " where no device memory is allocated";
 }
 
 }  // namespace hip_emulator

@@ -1,17 +1,6 @@
 #include "kernels/platform/emulator/fiber.h"
 
-#include <sys/mman.h>
-
-#include <cstdint>
-#include <new>
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#include <sanitizer/common_interface_defs.h>
-#endif
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
+#include "kernels/platform/emulator/sanitizer.h"
 
 namespace hip_emulator {
 
@@ -45,7 +34,7 @@ hip_emulator_switch_stack:
 #endif
 
 FiberContext::~FiberContext() {
-#if defined(__SANITIZE_THREAD__)
+#if defined(FMHA_BWD_THREAD_SANITIZER)
   if (owns_tsan_fiber_) __tsan_destroy_fiber(tsan_fiber_);
 #endif
 }
@@ -57,7 +46,7 @@ void FiberContext::prepare(void* stack, std::size_t bytes, Entry entry) {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(stack, bytes);
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(FMHA_BWD_THREAD_SANITIZER)
   if (owns_tsan_fiber_) __tsan_destroy_fiber(tsan_fiber_);
   tsan_fiber_ = __tsan_create_fiber(0);
   owns_tsan_fiber_ = true;
@@ -79,24 +68,33 @@ void FiberContext::prepare(void* stack, std::size_t bytes, Entry entry) {
 #endif
 }
 
-#if defined(__SANITIZE_THREAD__)
-__attribute__((no_sanitize("thread")))
-#endif
 void FiberContext::switch_between(FiberContext& from, FiberContext& to) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(&from.fake_stack_, to.stack_, to.stack_bytes_);
 #endif
-#if defined(__SANITIZE_THREAD__)
-  if (from.tsan_fiber_ == nullptr) from.tsan_fiber_ = __tsan_get_current_fiber();
+  switch_stacks(from, to);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(from.fake_stack_, nullptr, nullptr);
+#endif
+}
+
+void FiberContext::leave_for_good(FiberContext& from, FiberContext& to) {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(nullptr, to.stack_, to.stack_bytes_);
+#endif
+  switch_stacks(from, to);
+  __builtin_unreachable();
+}
+
+void FiberContext::switch_stacks(FiberContext& from, FiberContext& to) {
+#if defined(FMHA_BWD_THREAD_SANITIZER)
+  if (!from.owns_tsan_fiber_) from.tsan_fiber_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(to.tsan_fiber_, __tsan_switch_to_fiber_no_sync);
 #endif
 #if defined(__x86_64__)
   hip_emulator_switch_stack(&from.stack_pointer_, to.stack_pointer_);
 #else
   swapcontext(&from.context_, &to.context_);
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(from.fake_stack_, nullptr, nullptr);
 #endif
 }
 
@@ -106,22 +104,6 @@ void FiberContext::entered([[maybe_unused]] FiberContext& from) {
   __sanitizer_finish_switch_fiber(nullptr, &stack, &from.stack_bytes_);
   from.stack_ = const_cast<void*>(stack);
 #endif
-}
-
-FiberStacks::FiberStacks(std::size_t count) : bytes_(count * (kBytes + kGuardBytes)) {
-  void* memory =
-      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  memory_ = static_cast<std::byte*>(memory);
-  for (std::size_t i = 0; i < count; ++i) {
-    mprotect(memory_ + i * (kBytes + kGuardBytes), kGuardBytes, PROT_NONE);
-  }
-}
-
-FiberStacks::~FiberStacks() { munmap(memory_, bytes_); }
-
-void* FiberStacks::at(std::size_t index) const {
-  return memory_ + index * (kBytes + kGuardBytes) + kGuardBytes;
 }
 
 }  // namespace hip_emulator

@@ -27,10 +27,15 @@ class FiberContext {
   /// Leaves `from`, which is what runs now, and goes on with `to`.
   static void switch_between(FiberContext& from, FiberContext& to);
 
+  /// The same, never to come back to `from`.
+  [[noreturn]] static void leave_for_good(FiberContext& from, FiberContext& to);
+
   /// To be called first in an entry; `from` is the context that was left for it.
   static void entered(FiberContext& from);
 
  private:
+  static void switch_stacks(FiberContext& from, FiberContext& to);
+
   void* stack_ = nullptr;
   std::size_t stack_bytes_ = 0;
   void* fake_stack_ = nullptr;  // AddressSanitizer's
@@ -41,23 +46,6 @@ class FiberContext {
 #else
   ucontext_t context_ = {};
 #endif
-};
-
-/// The stacks of a workgroup's fibers, with an inaccessible page below each.
-class FiberStacks {
- public:
-  explicit FiberStacks(std::size_t count);
-  ~FiberStacks();
-  FiberStacks(const FiberStacks&) = delete;
-  FiberStacks& operator=(const FiberStacks&) = delete;
-
-  static constexpr std::size_t kBytes = 124 * 1024;
-  void* at(std::size_t index) const;
-
- private:
-  static constexpr std::size_t kGuardBytes = 4096;
-  std::byte* memory_ = nullptr;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace hip_emulator

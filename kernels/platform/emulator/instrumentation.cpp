@@ -2,20 +2,49 @@
 // compiled with -fsanitize=thread, which calls one of these functions before each access, and linked without
 // ThreadSanitizer, whose functions these would be. The tsan build links the real ones and has no memory
 // checks.
-#if !defined(__SANITIZE_THREAD__)
+//
+// An access to anything but shared and device memory is a lane's own affair. What is called before an access
+// is known to be right must not itself call an inline function that a kernel source may have too: the linker
+// keeps one of them, perhaps the instrumented one.
+#if !defined(FMHA_BWD_THREAD_SANITIZER)
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
-#include "kernels/platform/emulator/lane.h"
+#include "kernels/platform/emulator/device_memory.h"
+#include "kernels/platform/emulator/workgroup.h"
 
 namespace hip_emulator {
 namespace {
 
-inline void look_at(const volatile void* address, std::size_t bytes, Access access, const void* code) {
-  if (current_lane == nullptr) return;  // an inline function that the host uses too
-  current_workgroup->check_access(reinterpret_cast<std::uintptr_t>(address), bytes, access, code);
+[[noreturn, gnu::noinline, gnu::cold]] void fail(Fault fault, std::uintptr_t address, std::size_t bytes,
+                                                 Access access, const void* code) {
+  SharedMemory& shared = current_workgroup->shared();
+  Lane* const lane = current_lane;
+  current_lane = nullptr;  // what follows is not the kernel's doing
+  std::string what = shared.concerns(address)
+                         ? shared.describe(fault, address, bytes, access)
+                         : current_workgroup->device().describe(fault, address, bytes, access);
+  current_lane = lane;
+  current_workgroup->fail(std::move(what), code);
+}
+
+[[gnu::always_inline]] inline void look_at(const volatile void* pointer, std::size_t bytes, Access access,
+                                           const void* code) {
+  Lane* const lane = current_lane;
+  if (lane == nullptr) return;  // an inline function that the host uses too
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  SharedMemory& shared = current_workgroup->shared();
+  DeviceMemory& device = current_workgroup->device();
+  Fault fault = Fault::none;
+  if (shared.concerns(address)) {
+    fault = shared.touch(address, bytes, access, lane->stamp);
+  } else if (device.concerns(address)) {
+    fault = device.touch(address, bytes, access);
+  }
+  if (fault != Fault::none) [[unlikely]]
+    fail(fault, address, bytes, access, code);
 }
 
 }  // namespace
@@ -87,6 +116,23 @@ FMHA_BWD_ATOMIC(16, std::uint16_t)
 FMHA_BWD_ATOMIC(32, std::uint32_t)
 FMHA_BWD_ATOMIC(64, std::uint64_t)
 #undef FMHA_BWD_ATOMIC
+
+// What copies and loops over bytes are compiled to; string_functions.h gives them these names in kernel
+// sources.
+void* hip_emulator_memcpy(void* to, const void* from, std::size_t bytes) {
+  look_at(from, bytes, Access::read, CODE);
+  look_at(to, bytes, Access::write, CODE);
+  return std::memcpy(to, from, bytes);
+}
+void* hip_emulator_memmove(void* to, const void* from, std::size_t bytes) {
+  look_at(from, bytes, Access::read, CODE);
+  look_at(to, bytes, Access::write, CODE);
+  return std::memmove(to, from, bytes);
+}
+void* hip_emulator_memset(void* to, int value, std::size_t bytes) {
+  look_at(to, bytes, Access::write, CODE);
+  return std::memset(to, value, bytes);
+}
 
 }  // extern "C"
 

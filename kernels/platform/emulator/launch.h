@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 
-#include "kernels/platform/emulator/lane.h"
+#include "kernels/platform/emulator/workgroup.h"
 
 namespace hip_emulator {
 
@@ -20,8 +19,8 @@ struct Settings {
 void set_settings(const Settings& settings);
 Settings settings();
 
-/// Runs `body` once for each lane of the grid. What went wrong first, or nothing; the rest of the grid is
-/// then left out.
-std::optional<std::string> run_grid(LaunchShape shape, const std::function<void()>& body);
+/// Runs `body` once for each lane of the grid. What went wrong in the first workgroup where anything did, or
+/// nothing; workgroups that have not started then are left out. Throws std::bad_alloc.
+std::optional<Failure> run_grid(LaunchShape shape, const std::function<void()>& body);
 
 }  // namespace hip_emulator

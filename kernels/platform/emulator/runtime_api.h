@@ -16,11 +16,14 @@ enum hipError_t {
   hipErrorInvalidValue = 1,
   hipErrorOutOfMemory = 2,
   hipErrorInvalidConfiguration = 9,
+  hipErrorNoDevice = 100,
   hipErrorInvalidDevice = 101,
   hipErrorLaunchFailure = 719,
 };
 
-/// Of a failed launch: the report of what the kernel did wrong.
+const char* hipGetErrorName(hipError_t error);
+/// Of hipErrorInvalidConfiguration and hipErrorLaunchFailure: the report on this thread's last launch that
+/// failed so.
 const char* hipGetErrorString(hipError_t error);
 /// The last error of this thread, which is then forgotten.
 hipError_t hipGetLastError();
@@ -28,9 +31,11 @@ hipError_t hipGetLastError();
 struct hipDeviceProp_t {
   char name[256];
   char gcnArchName[256];
+  int major;
+  int minor;
   int multiProcessorCount;  // CPU threads
   std::size_t totalGlobalMem;
-  std::size_t sharedMemPerBlock;
+  std::size_t sharedMemPerBlock;  // with hipFuncSetAttribute()
   int warpSize;
 };
 /// One device for each architecture.
@@ -38,10 +43,12 @@ hipError_t hipGetDeviceCount(int* count);
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
 hipError_t hipSetDevice(int device);
 hipError_t hipGetDevice(int* device);
+hipError_t hipDriverGetVersion(int* version);
+hipError_t hipRuntimeGetVersion(int* version);
 
 enum hipMemcpyKind { hipMemcpyHostToDevice = 1, hipMemcpyDeviceToHost = 2, hipMemcpyDeviceToDevice = 3 };
-struct Stream;
-using hipStream_t = Stream*;
+struct ihipStream_t;
+using hipStream_t = ihipStream_t*;
 
 hipError_t hipMalloc(void** pointer, std::size_t bytes);
 template <class T>
@@ -61,8 +68,8 @@ hipError_t hipStreamDestroy(hipStream_t stream);
 hipError_t hipStreamSynchronize(hipStream_t stream);
 hipError_t hipDeviceSynchronize();
 
-struct Event;
-using hipEvent_t = Event*;
+struct ihipEvent_t;
+using hipEvent_t = ihipEvent_t*;
 hipError_t hipEventCreate(hipEvent_t* event);
 hipError_t hipEventDestroy(hipEvent_t event);
 hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream = nullptr);
@@ -70,10 +77,14 @@ hipError_t hipEventSynchronize(hipEvent_t event);
 hipError_t hipEventElapsedTime(float* milliseconds, hipEvent_t start, hipEvent_t stop);
 
 enum hipFuncAttribute { hipFuncAttributeMaxDynamicSharedMemorySize = 8 };
-/// Checked at the launch instead.
+/// Lets a kernel ask for as much on the current device; NVIDIA's allow 48 KiB without.
 hipError_t hipFuncSetAttribute(const void* function, hipFuncAttribute attribute, int value);
 
-void launch_body(const char* kernel, const dim3& grid, const dim3& block, std::size_t shared_bytes,
+struct KernelName {
+  const char* text;      // as the launch names it
+  const void* function;  // nothing to call: the kernel's address
+};
+void launch_body(const KernelName& kernel, const dim3& grid, const dim3& block, std::size_t shared_bytes,
                  const std::function<void()>& body);
 
 /// hipLaunchKernelGGL. What goes wrong is the thread's last error.
@@ -81,7 +92,8 @@ template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const char* name, const dim3& grid, const dim3& block,
             std::size_t shared_bytes, hipStream_t /*stream*/, Arguments&&... arguments) {
   const std::tuple<Parameters...> values(std::forward<Arguments>(arguments)...);
-  launch_body(name, grid, block, shared_bytes, [&] { std::apply(kernel, values); });
+  launch_body({name, reinterpret_cast<const void*>(kernel)}, grid, block, shared_bytes,
+              [&] { std::apply(kernel, values); });
 }
 
 }  // namespace hip_emulator

@@ -3,27 +3,21 @@
 // races are seen.
 //
 // A race is two accesses of one word by different lanes, one of them a write and not both atomic, with
-// nothing between them that orders the lanes: a barrier, or for lanes of one wave a wave function. The last
-// writer and two readers of a word are remembered: what is reported is a race; a race behind a third reader
-// can be missed.
+// nothing between them that orders the lanes: a barrier, or for lanes of one wave a wave function. Of each
+// word the last write and two reads are remembered. Whatever is reported is a race. A race can be missed only
+// where lanes share a word without sharing its bytes, or one wave's lanes have read it in several steps.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <cstring>
 #include <string>
 #include <vector>
 
-#include "kernels/platform/emulator/device_memory.h"
+#include "kernels/platform/emulator/fault.h"
+#include "kernels/platform/emulator/stamp.h"
 
 namespace hip_emulator {
-
-/// Who makes an access and when.
-struct Stamp {
-  std::uint32_t barriers = 0;        // that the workgroup has passed, from 1; 0: nobody yet
-  std::uint16_t wave_functions = 0;  // that the lane's wave has done since
-  std::uint16_t lane = 0;            // in the workgroup
-};
 
 class SharedMemory {
  public:
@@ -31,16 +25,33 @@ class SharedMemory {
 
   /// A fresh block of `bytes`, nothing written, for a workgroup of waves of `wave_size`.
   void reset(std::size_t bytes, int wave_size);
-  void* data() { return block_; }
+  void* data() const { return block_; }
   /// Whether the address is in the block or so near that only a wrong index leads there.
   bool concerns(std::uintptr_t address) const { return address - begin_ < memory_.size(); }
 
-  /// Looks at an access that `concerns` it; what is wrong with it, or nothing.
-  std::optional<std::string> fault_of(std::uintptr_t address, std::size_t bytes, Access access,
-                                      const Stamp& stamp);
+  /// Notes an access that `concerns` it.
+  Fault touch(std::uintptr_t address, std::size_t bytes, Access access, Stamp now) {
+    const std::size_t first = address - reinterpret_cast<std::uintptr_t>(block_);
+    if (first > bytes_ || bytes > bytes_ - first) return Fault::out_of_bounds;
+    if (bytes % kWord != 0 || first % kWord != 0) return touch_bytes(first, bytes, access, now);
+    for (std::size_t at = first; at < first + bytes; at += kWord) {
+      if (access == Access::write) {
+        std::memset(&written_[at], 1, kWord);
+      } else if (std::uint32_t flags; std::memcpy(&flags, &written_[at], kWord), flags != 0x01010101u) {
+        return Fault::unwritten;
+      }
+      if (!touch_word(words_[at / kWord], 0xF, access, now)) return Fault::race;
+    }
+    return Fault::none;
+  }
+
+  /// In words, what touch() has just found.
+  std::string describe(Fault fault, std::uintptr_t address, std::size_t bytes, Access access) const;
 
  private:
-  /// The last accesses of 4 bytes, each with the bytes that it touched.
+  static constexpr std::size_t kWord = 4;
+
+  /// The last accesses of a word, each with the bytes of it that were touched, as bits.
   struct Word {
     Stamp writer;
     Stamp readers[2];
@@ -49,16 +60,61 @@ class SharedMemory {
     bool writer_is_atomic = false;
   };
 
-  bool ordered(const Stamp& before, const Stamp& now) const;
-  std::optional<std::string> race_at(std::size_t word, std::uint8_t bytes, Access access, const Stamp& stamp);
+  Fault touch_bytes(std::size_t first, std::size_t bytes, Access access, Stamp now);
+
+  /// False where the access races with an earlier one, which conflict_ then is.
+  bool touch_word(Word& word, unsigned bytes, Access access, Stamp now) {
+    const bool both_atomic = word.writer_is_atomic && access == Access::atomic;
+    if ((word.writer_bytes & bytes) != 0 && !both_atomic && !word.writer.ordered(now, wave_size_)) {
+      conflict_ = {word.writer, Access::write};
+      return false;
+    }
+    if (access == Access::read) {
+      note_read(word, bytes, now);
+      return true;
+    }
+    for (int slot = 0; slot < 2; ++slot) {
+      if ((word.reader_bytes[slot] & bytes) != 0 && !word.readers[slot].ordered(now, wave_size_)) {
+        conflict_ = {word.readers[slot], Access::read};
+        return false;
+      }
+    }
+    const bool again = word.writer == now && word.writer_is_atomic == (access == Access::atomic);
+    word.writer_bytes = static_cast<std::uint8_t>(again ? word.writer_bytes | bytes : bytes);
+    word.writer = now;
+    word.writer_is_atomic = access == Access::atomic;
+    return true;
+  }
+
+  /// Keeps the two reads that a later write is most likely to race with: of two waves, or else of two lanes
+  /// in the wave's latest step.
+  void note_read(Word& word, unsigned bytes, Stamp now) const {
+    const auto keep = [&](int slot) {
+      const bool again = word.readers[slot] == now;
+      word.readers[slot] = now;
+      word.reader_bytes[slot] = static_cast<std::uint8_t>(again ? word.reader_bytes[slot] | bytes : bytes);
+    };
+    if (word.readers[0] == now) return keep(0);
+    if (word.readers[0].barrier_between(now)) {
+      word.reader_bytes[1] = 0;
+      return keep(0);
+    }
+    if (!word.readers[0].same_wave(now, wave_size_)) return keep(1);
+    if (word.readers[0].wave_function_between(now)) return keep(0);
+    if (word.reader_bytes[1] == 0 || word.readers[1].same_wave(now, wave_size_)) keep(1);
+  }
 
   std::vector<std::byte> memory_;
   std::byte* block_;
   std::uintptr_t begin_;
   std::size_t bytes_ = 0;
-  int wave_size_ = 64;
+  std::uint64_t wave_size_ = 64;
   std::vector<std::uint8_t> written_;  // one a byte
-  std::vector<Word> words_;            // one for 4 bytes
+  std::vector<Word> words_;
+  struct {
+    Stamp stamp;
+    Access access;
+  } conflict_ = {};
 };
 
 }  // namespace hip_emulator

@@ -1,0 +1,119 @@
+#include "kernels/platform/emulator/report.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+namespace hip_emulator {
+namespace {
+
+std::string lane_list(const std::vector<int>& lanes) {
+  std::string text;
+  for (std::size_t i = 0; i < lanes.size();) {
+    std::size_t last = i;
+    while (last + 1 < lanes.size() && lanes[last + 1] == lanes[last] + 1) ++last;
+    if (!text.empty()) text += ",";
+    text += std::to_string(lanes[i]);
+    if (last > i) text += "-" + std::to_string(lanes[last]);
+    i = last + 1;
+  }
+  return (lanes.size() == 1 ? "lane " : "lanes ") + text;
+}
+
+/// What `command` prints; nothing where it fails.
+std::string output_of(const std::string& command) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::string text;
+  if (!pipe) return text;
+  std::array<char, 512> part;
+  while (std::fgets(part.data(), part.size(), pipe.get()) != nullptr) text += part.data();
+  return text;
+}
+
+/// Of an instruction: the program or library that it belongs to, and where it stands there.
+struct Place {
+  std::string file;
+  std::string offset;
+};
+
+Place place_of(const void* code) {
+  Dl_info info = {};
+  void* extra = nullptr;
+  if (dladdr1(code, &info, &extra, RTLD_DL_LINKMAP) == 0) return {"unknown", "0"};
+  const auto* map = static_cast<const link_map*>(extra);
+  std::error_code ignored;
+  std::array<char, 32> offset;
+  std::snprintf(offset.data(), offset.size(), "0x%lx", reinterpret_cast<std::uintptr_t>(code) - map->l_addr);
+  return {map->l_name[0] != '\0' ? std::string(map->l_name)
+                                 : std::filesystem::read_symlink("/proc/self/exe", ignored).string(),
+          offset.data()};
+}
+
+/// Nothing where it does not know or is not installed.
+std::string addr2line(const std::string& options, const Place& place) {
+  if (place.file.find('\'') != std::string::npos) return {};
+  std::string lines =
+      output_of("addr2line " + options + " '" + place.file + "' " + place.offset + " 2>/dev/null");
+  while (!lines.empty() && lines.back() == '\n') lines.pop_back();
+  return lines.find("??") == std::string::npos ? lines : std::string();
+}
+
+}  // namespace
+
+bool Site::operator==(const Site& other) const {
+  const auto same = [](const char* a, const char* b) { return a == b || std::strcmp(a, b) == 0; };
+  return line == other.line && same(operation, other.operation) && same(file, other.file);
+}
+
+std::string Site::text() const { return std::string(operation) + " at " + file + ":" + std::to_string(line); }
+
+std::string who_waits_where(std::span<const Lane> lanes) {
+  std::vector<std::pair<std::string, std::vector<int>>> groups;
+  for (const Lane& lane : lanes) {
+    const std::string where = lane.state == LaneState::ended ? "ended" : "in " + lane.site.text();
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == where; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {where, {}});
+    group->second.push_back(lane.number);
+  }
+  std::string text;
+  for (const auto& [where, members] : groups) {
+    const bool ended = where == "ended";
+    const char* state = members.size() == 1 ? (ended ? " has " : " waits ") : (ended ? " have " : " wait ");
+    text += (text.empty() ? "" : "; ") + lane_list(members) + state + where;
+  }
+  return text;
+}
+
+std::string source_of(const void* code) {
+  // `code` is where the call returns to: the call itself is before.
+  const Place place = place_of(static_cast<const char*>(code) - 1);
+  const std::string lines = addr2line("-Cfipe", place);
+  return lines.empty() ? place.file + "+" + place.offset : lines;
+}
+
+std::string function_name(const void* code, const std::string& otherwise) {
+  std::string name = addr2line("-Cfe", place_of(code));
+  name = name.substr(0, name.find('\n'));
+  for (const std::string dropped : {"(anonymous namespace)::", "void "}) {
+    for (std::size_t at = 0; (at = name.find(dropped)) != std::string::npos;) name.erase(at, dropped.size());
+  }
+  name = name.substr(0, name.find('('));
+  return name.empty() ? otherwise : name;
+}
+
+std::string report(const std::string& kernel, const std::string& architecture, const Failure& failure) {
+  const uint3 w = failure.workgroup;
+  std::string text = "kernel " + kernel + " on " + architecture + ", workgroup (" + std::to_string(w.x) +
+                     "," + std::to_string(w.y) + "," + std::to_string(w.z) + "), " + failure.what;
+  if (failure.code != nullptr) text += "\n    in " + source_of(failure.code);
+  return text;
+}
+
+}  // namespace hip_emulator

@@ -1,0 +1,25 @@
+// Words for what a kernel did wrong.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "kernels/platform/emulator/lane.h"
+#include "kernels/platform/emulator/workgroup.h"
+
+namespace hip_emulator {
+
+/// "lanes 0-31 wait in __syncthreads at kernels/x.hip:12; lane 32 has ended".
+std::string who_waits_where(std::span<const Lane> lanes);
+
+/// Where in the sources the program's instruction at `code` stands, with the functions that it is inlined
+/// into, by binutils' addr2line; where that is missing, where in the program's file the instruction is.
+std::string source_of(const void* code);
+
+/// The function at `code`, without its parameters; `otherwise` where addr2line does not know.
+std::string function_name(const void* code, const std::string& otherwise);
+
+/// A failed launch of `kernel` on `architecture`.
+std::string report(const std::string& kernel, const std::string& architecture, const Failure& failure);
+
+}  // namespace hip_emulator
