@@ -130,7 +130,7 @@ __global__ __launch_bounds__(kThreads, 2) void dq_dk_dv_kernel(DqDkDvArguments<T
         const float d = exists ? d_rows[query] : 0.0F;
         FMHA_BWD_UNROLL
         for (int j = 0; j < kJ; ++j) {
-          const float p = visible.contains(first_key + tx + kSide * j) ? expf(s[i][j] * a.scale - lse) : 0.0F;
+          const float p = visible.contains(tx + kSide * j) ? expf(s[i][j] * a.scale - lse) : 0.0F;
           const int at = (ty + kSide * i) * (kN + kPad) + tx + kSide * j;
           p_tile[at] = p;
           ds_tile[at] = p * (dp[i][j] - d);
