@@ -1,5 +1,14 @@
 #include "reference/matrix.h"
 
+// Compiled for several vector widths, the widest that the CPU has is taken when the program starts. Without
+// contraction into fused multiply-adds (the whole project is built so) every width gives the same bits.
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
+#define FMHA_BWD_WIDEST_VECTORS __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define FMHA_BWD_WIDEST_VECTORS
+#endif
+
 namespace fmha_bwd {
 namespace {
 
@@ -10,13 +19,15 @@ struct Strided {
   std::int64_t row_stride;
   std::int64_t column_stride;
 
-  Real at(std::int64_t m, std::int64_t k) const { return data[m * row_stride + k * column_stride]; }
+  [[gnu::always_inline]] Real at(std::int64_t m, std::int64_t k) const {
+    return data[m * row_stride + k * column_stride];
+  }
 };
 
 /// Four terms of every sum at a time: C is loaded and stored a quarter as often, and four rows of B stay in
 /// the first-level cache while all of C passes by.
 template <typename Real>
-void accumulate(Strided<Real> a, const Matrix<Real>& b, Matrix<Real>& c) {
+[[gnu::always_inline]] inline void accumulate(Strided<Real> a, const Matrix<Real>& b, Matrix<Real>& c) {
   const std::int64_t columns = c.columns;
   std::int64_t k = 0;
   for (; k + 4 <= b.rows; k += 4) {
@@ -57,15 +68,19 @@ Strided<Real> flipped(const Matrix<Real>& a) {
 
 }  // namespace
 
+FMHA_BWD_WIDEST_VECTORS
 void multiply_add(const Matrix<double>& a, const Matrix<double>& b, Matrix<double>& c) {
   accumulate(plain(a), b, c);
 }
+FMHA_BWD_WIDEST_VECTORS
 void multiply_add(const Matrix<float>& a, const Matrix<float>& b, Matrix<float>& c) {
   accumulate(plain(a), b, c);
 }
+FMHA_BWD_WIDEST_VECTORS
 void multiply_transposed_add(const Matrix<double>& a, const Matrix<double>& b, Matrix<double>& c) {
   accumulate(flipped(a), b, c);
 }
+FMHA_BWD_WIDEST_VECTORS
 void multiply_transposed_add(const Matrix<float>& a, const Matrix<float>& b, Matrix<float>& c) {
   accumulate(flipped(a), b, c);
 }
