@@ -10,6 +10,6 @@ function(fmha_bwd_emulated_sources target)
     # Every access of a kernel is reported to instrumentation.cpp, which is not ThreadSanitizer.
     -fsanitize=thread
     # Its reports name lines of the sources.
-    -g1 -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+    -g1 -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -fdebug-prefix-map=${PROJECT_BINARY_DIR}=.)
   target_link_libraries(${target} PRIVATE fmha_bwd_options fmha_bwd_emulator)
 endfunction()

@@ -37,12 +37,20 @@
 #define blockIdx (::hip_emulator::block_index())
 #define blockDim (::hip_emulator::block_dim())
 #define gridDim (::hip_emulator::grid_dim())
-#define warpSize (::hip_emulator::wave_size())
 
 #define HIP_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(::hip_emulator::shared_block());
 
 #define hipLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, ...)   \
   ::hip_emulator::launch((kernel), #kernel, (grid), (block), (shared_bytes), \
                          (stream)__VA_OPT__(, ) __VA_ARGS__)
+
+namespace hip_emulator {
+
+/// Not a macro: hipDeviceProp_t has a member of that name.
+inline constexpr struct {
+  operator int() const { return wave_size(); }
+} warpSize;
+
+}  // namespace hip_emulator
 
 using namespace hip_emulator;

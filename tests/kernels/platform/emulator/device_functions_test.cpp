@@ -11,8 +11,9 @@ namespace {
 using test_kernels::AllTypes;
 using test_kernels::Counters;
 using test_kernels::Votes;
+using testing::AllOf;
 using testing::Each;
-using testing::ElementsAreArray;
+using testing::HasSubstr;
 using Kind = test_kernels::Shuffle;
 
 class Shuffle : public Emulator {
@@ -77,6 +78,16 @@ TEST_F(Shuffle, WithoutAWidthSpansTheWave) {
     EXPECT_EQ(shuffled_in_wave(Kind::up, 1), numbers([w](int i) { return i % w == 0 ? i : i - 1; })) << arch;
     EXPECT_EQ(shuffled_in_wave(Kind::down, 1), numbers([w](int i) { return i % w == w - 1 ? i : i + 1; }))
         << arch;
+  }
+}
+
+TEST_F(Shuffle, HasAWidthThatIsAPowerOfTwoUpToTheWave) {
+  const DeviceArray<int> out(128);
+  for (const int width : {3, 128, -1}) {
+    hipLaunchKernelGGL(test_kernels::shuffle_numbers, dim3(1), dim3(128), 0, nullptr, Kind::up, 1, width,
+                       out.data());
+    EXPECT_THAT(report_of_fault(), AllOf(HasSubstr("__shfl_up at "),
+                                         HasSubstr("width " + std::to_string(width)), HasSubstr("lane 0")));
   }
 }
 
