@@ -16,10 +16,10 @@
 // that one of them decides the 2-norm. Since both factors exceed sqrt(3), the truth rounded to the type
 // always passes. `subnormal` is the error of rounding near zero.
 //
-// Measured with 2.9 million tensors of a kernel-like implementation (tests/reference/naive_attention.h), 1 x
-// 1 to 1 x 1000 and 512 x 512, all types, standard deviations 0.1, 1 and 3: none is outside its budget. On 64
-// x 64 x 128 the textbook itself takes about a third of both budgets, and a gradient scaled by 1.002 (fp16)
-// or 1.01 (bf16) is outside one of them.
+// Measured with a million tensors of kernel-like implementations (tests/reference/naive_attention.h), from
+// 1 x 1 to 1 x 1000 and 512 x 512, all types, standard deviations 0.1, 1 and 3: none is outside its budget.
+// On 64 x 64 x 128 the textbook takes about a third of its budgets, and a gradient scaled by 1.002 (fp16) or
+// 1.01 (bf16) is outside one of them.
 //
 // An element whose truth rounds to infinity must be that infinity. A NaN fails, and so does every tensor
 // whose budget is not finite: there the type is too small for the data and nothing can be said.
