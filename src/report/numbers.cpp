@@ -28,6 +28,9 @@ std::string Numbers::milliseconds(double ms) const {
   return fmt::format("{:.{}f}", ms, ms < 10.0 ? 4 : ms < 100.0 ? 3 : ms < 1000.0 ? 2 : 1);
 }
 
-std::string Numbers::rate(double x) const { return full ? exact(x) : fmt::format("{:.4g}", x); }
+std::string Numbers::rate(double x) const {
+  if (full) return exact(x);
+  return x < 0.01 ? fmt::format("{:.2e}", x) : fmt::format("{:.4g}", x);
+}
 
 }  // namespace fmha_bwd

@@ -23,7 +23,7 @@ struct Numbers {
   std::string percent(double share, int decimals) const;
   /// Milliseconds to a tenth of a microsecond where they are few.
   std::string milliseconds(double ms) const;
-  /// Four significant digits.
+  /// Four significant digits; three and an exponent for less than a hundredth.
   std::string rate(double x) const;
 };
 

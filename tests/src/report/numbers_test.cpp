@@ -17,6 +17,7 @@ TEST(Numbers, AreRoundedForPeopleAndExactOnRequest) {
   EXPECT_EQ(rounded.percent(16448.0 / 24576.0, 2), "66.93%");
   EXPECT_EQ(full.percent(0.375, 2), "37.5%");
   EXPECT_EQ(rounded.rate(123.456), "123.5");
+  EXPECT_EQ(rounded.rate(0.000159237), "1.59e-04");
 }
 
 TEST(Numbers, OfTimeKeepTheDigitsThatMatter) {
