@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <vector>
 
 namespace hip_emulator {
@@ -56,13 +57,31 @@ Place place_of(const void* code) {
           offset.data()};
 }
 
-/// Nothing where it does not know or is not installed.
-std::string addr2line(const std::string& options, const Place& place) {
+/// A function and where in it: "reverse", "kernels/x.hip:12".
+struct Frame {
+  std::string function;
+  std::string line;
+};
+
+/// Of an instruction, the innermost first, the others those that it is inlined into; none where addr2line
+/// does not know or is not installed.
+std::vector<Frame> addr2line(const Place& place) {
   if (place.file.find('\'') != std::string::npos) return {};
-  std::string lines =
-      output_of("addr2line " + options + " '" + place.file + "' " + place.offset + " 2>/dev/null");
-  while (!lines.empty() && lines.back() == '\n') lines.pop_back();
-  return lines.find("??") == std::string::npos ? lines : std::string();
+  std::istringstream lines(
+      output_of("addr2line -Cfie '" + place.file + "' " + place.offset + " 2>/dev/null"));
+  std::vector<Frame> frames;
+  for (Frame frame; std::getline(lines, frame.function) && std::getline(lines, frame.line);) {
+    frame.line = frame.line.substr(0, frame.line.find(" (discriminator"));
+    if (frame.line.rfind("./", 0) == 0) frame.line.erase(0, 2);
+    if (frame.function.find("??") == std::string::npos) frames.push_back(frame);
+  }
+  return frames;
+}
+
+/// Whether a line is a kernel's: neither the emulator's nor the standard library's.
+bool is_kernels(const Frame& frame) {
+  return frame.line.find("kernels/platform/emulator/") != 0 && frame.line[0] != '/' &&
+         frame.line.find("??") == std::string::npos;
 }
 
 }  // namespace
@@ -94,25 +113,28 @@ std::string who_waits_where(std::span<const Lane> lanes) {
 std::string source_of(const void* code) {
   // `code` is where the call returns to: the call itself is before.
   const Place place = place_of(static_cast<const char*>(code) - 1);
-  const std::string lines = addr2line("-Cfipe", place);
-  return lines.empty() ? place.file + "+" + place.offset : lines;
+  std::string text;
+  for (const Frame& frame : addr2line(place)) {
+    if (is_kernels(frame)) text += "\n    in " + frame.function + " at " + frame.line;
+  }
+  return text.empty() ? "\n    at " + place.file + "+" + place.offset : text;
 }
 
 std::string function_name(const void* code, const std::string& otherwise) {
-  std::string name = addr2line("-Cfe", place_of(code));
-  name = name.substr(0, name.find('\n'));
+  const std::vector<Frame> frames = addr2line(place_of(code));
+  if (frames.empty()) return otherwise;
+  std::string name = frames.front().function;
   for (const std::string dropped : {"(anonymous namespace)::", "void "}) {
     for (std::size_t at = 0; (at = name.find(dropped)) != std::string::npos;) name.erase(at, dropped.size());
   }
-  name = name.substr(0, name.find('('));
-  return name.empty() ? otherwise : name;
+  return name.substr(0, name.find('('));
 }
 
 std::string report(const std::string& kernel, const std::string& architecture, const Failure& failure) {
   const uint3 w = failure.workgroup;
   std::string text = "kernel " + kernel + " on " + architecture + ", workgroup (" + std::to_string(w.x) +
                      "," + std::to_string(w.y) + "," + std::to_string(w.z) + "), " + failure.what;
-  if (failure.code != nullptr) text += "\n    in " + source_of(failure.code);
+  if (failure.code != nullptr) text += source_of(failure.code);
   return text;
 }
 

@@ -12,8 +12,9 @@ namespace hip_emulator {
 /// "lanes 0-31 wait in __syncthreads at kernels/x.hip:12; lane 32 has ended".
 std::string who_waits_where(std::span<const Lane> lanes);
 
-/// Where in the sources the program's instruction at `code` stands, with the functions that it is inlined
-/// into, by binutils' addr2line; where that is missing, where in the program's file the instruction is.
+/// Lines that say where in the kernels' sources the program's instruction before `code` stands, the innermost
+/// function first, then those that it is inlined into. By binutils' addr2line; where that is not installed,
+/// where in the program's file the instruction is.
 std::string source_of(const void* code);
 
 /// The function at `code`, without its parameters; `otherwise` where addr2line does not know.

@@ -4,8 +4,9 @@
 //
 // A race is two accesses of one word by different lanes, one of them a write and not both atomic, with
 // nothing between them that orders the lanes: a barrier, or for lanes of one wave a wave function. Of each
-// word the last write and two reads are remembered. Whatever is reported is a race. A race can be missed only
-// where lanes share a word without sharing its bytes, or one wave's lanes have read it in several steps.
+// word are remembered the last write to either half, and two reads. Whatever is reported is a race. A race
+// can be missed only where lanes share half a word without sharing its bytes, where more than two lanes read
+// parts of a word, or where one wave's lanes have read it in several steps.
 #pragma once
 
 #include <cstddef>
@@ -53,21 +54,25 @@ class SharedMemory {
 
   /// The last accesses of a word, each with the bytes of it that were touched, as bits.
   struct Word {
-    Stamp writer;
+    Stamp writers[2];  // of its halves
     Stamp readers[2];
-    std::uint8_t writer_bytes = 0;
+    std::uint8_t writer_bytes[2] = {};
     std::uint8_t reader_bytes[2] = {};
-    bool writer_is_atomic = false;
+    bool writer_is_atomic[2] = {};
   };
+  static constexpr unsigned kHalf[2] = {0x3, 0xC};
 
   Fault touch_bytes(std::size_t first, std::size_t bytes, Access access, Stamp now);
 
   /// False where the access races with an earlier one, which conflict_ then is.
   bool touch_word(Word& word, unsigned bytes, Access access, Stamp now) {
-    const bool both_atomic = word.writer_is_atomic && access == Access::atomic;
-    if ((word.writer_bytes & bytes) != 0 && !both_atomic && !word.writer.ordered(now, wave_size_)) {
-      conflict_ = {word.writer, Access::write};
-      return false;
+    for (int half = 0; half < 2; ++half) {
+      const bool both_atomic = word.writer_is_atomic[half] && access == Access::atomic;
+      if ((word.writer_bytes[half] & bytes) != 0 && !both_atomic &&
+          !word.writers[half].ordered(now, wave_size_)) {
+        conflict_ = {word.writers[half], Access::write};
+        return false;
+      }
     }
     if (access == Access::read) {
       note_read(word, bytes, now);
@@ -79,10 +84,14 @@ class SharedMemory {
         return false;
       }
     }
-    const bool again = word.writer == now && word.writer_is_atomic == (access == Access::atomic);
-    word.writer_bytes = static_cast<std::uint8_t>(again ? word.writer_bytes | bytes : bytes);
-    word.writer = now;
-    word.writer_is_atomic = access == Access::atomic;
+    for (int half = 0; half < 2; ++half) {
+      if ((bytes & kHalf[half]) == 0) continue;
+      const bool again = word.writers[half] == now;
+      word.writer_bytes[half] =
+          static_cast<std::uint8_t>((bytes & kHalf[half]) | (again ? word.writer_bytes[half] : 0u));
+      word.writers[half] = now;
+      word.writer_is_atomic[half] = access == Access::atomic;
+    }
     return true;
   }
 

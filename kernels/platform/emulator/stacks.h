@@ -9,17 +9,27 @@ namespace hip_emulator {
 
 class FiberStacks {
  public:
-  // One stack and its guard are a power of two: 64 KiB for a kernel's frames.
-  static constexpr std::size_t kGuardBytes = Mapping::kPage;
-  static constexpr std::size_t kBytes = 64 * 1024 - kGuardBytes;
+  struct Stack {
+    void* begin;
+    std::size_t bytes;
+  };
 
   /// Throws std::bad_alloc.
   explicit FiberStacks(std::size_t count);
 
   std::size_t count() const { return count_; }
-  void* at(std::size_t index) const;
+  /// 60 to 64 KiB.
+  Stack at(std::size_t index) const;
 
  private:
+  // No power of two, and the tops of stacks differ within a page: were their addresses alike, the fibers
+  // would push one another out of the caches at every switch.
+  static constexpr std::size_t kGuardBytes = Mapping::kPage;
+  static constexpr std::size_t kBytes = 64 * 1024;
+  static constexpr std::size_t kStride = kGuardBytes + kBytes;
+  static constexpr std::size_t kTops = 8;
+  static constexpr std::size_t kTopStep = Mapping::kPage / kTops;
+
   std::size_t count_;
   Mapping memory_;
 };

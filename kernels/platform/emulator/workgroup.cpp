@@ -45,7 +45,8 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
                          number / shape.block.x / shape.block.y};
     lane.state = LaneState::ready;
     stamp(lane);
-    lane.context.prepare(stacks_.at(i), FiberStacks::kBytes, &Workgroup::lane_entry);
+    const FiberStacks::Stack stack = stacks_.at(i);
+    lane.context.prepare(stack.begin, stack.bytes, &Workgroup::lane_entry);
   }
 
   current_workgroup = this;
@@ -54,6 +55,12 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
     run_ready_lanes();
   } while (!failure_ && meet());
   acquire(&meetings_.end);
+  if (failure_) {  // lanes wait that will never reach the end
+    for (char& meeting : meetings_.barrier) acquire(&meeting);
+    for (auto& meetings : meetings_.wave) {
+      for (char& meeting : meetings) acquire(&meeting);
+    }
+  }
   current_workgroup = nullptr;
   return std::exchange(failure_, std::nullopt);
 }
@@ -90,6 +97,7 @@ void Workgroup::fail(std::string&& what, const void* code) {
   failure_ = Failure{block_index_, "lane " + std::to_string(lane.number) + ": " + what, code};
   std::string().swap(what);  // the lane's stack is left as it is
   lane.state = LaneState::failed;
+  release(&meetings_.end);
   FiberContext::leave_for_good(lane.context, scheduler_);
 }
 
