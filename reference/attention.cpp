@@ -353,29 +353,6 @@ class Computation {
 
 }  // namespace
 
-template <typename Real>
-const std::vector<Real>& Attention<Real>::of(TensorId id) const {
-  switch (id) {
-    case TensorId::o:
-      return o;
-    case TensorId::lse:
-      return lse;
-    case TensorId::d:
-      return d;
-    case TensorId::dq:
-      return dq;
-    case TensorId::dk:
-      return dk;
-    case TensorId::dv:
-      return dv;
-    default:
-      throw std::invalid_argument("attention: an input is not an output");
-  }
-}
-
-template struct Attention<double>;
-template struct Attention<float>;
-
 ExactAttention exact_attention(const Problem& problem, const Mask& mask, const AttentionInputs& inputs,
                                const Workers& workers) {
   return Computation(ExactArithmetic{}, problem, mask, inputs).run(workers);

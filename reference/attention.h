@@ -19,6 +19,7 @@
 #include "base/tensor.h"
 #include "reference/inputs.h"
 #include "reference/parallel.h"
+#include "reference/per_output.h"
 
 namespace fmha_bwd {
 
@@ -42,17 +43,8 @@ struct AttentionStatistics {
 /// Every output, in the shapes of base/tensor.h. A query that sees no key has O = 0, LSE = -infinity, D = 0
 /// and dQ = 0; a key that no query sees has dK = dV = 0.
 template <typename Real>
-struct Attention {
-  std::vector<Real> o;
-  std::vector<Real> lse;
-  std::vector<Real> d;
-  std::vector<Real> dq;
-  std::vector<Real> dk;
-  std::vector<Real> dv;
+struct Attention : PerOutput<std::vector<Real>> {
   AttentionStatistics statistics;
-
-  /// The tensor of that name; throws std::invalid_argument for an input's.
-  const std::vector<Real>& of(TensorId id) const;
 };
 
 using ExactAttention = Attention<double>;

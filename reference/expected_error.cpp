@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <stdexcept>
 
 namespace fmha_bwd {
 namespace {
@@ -39,25 +38,6 @@ Magnitude row_norm(const Spread& elements, std::int64_t columns) {
 double sum_error(std::int64_t terms) { return kSumRoundoff * std::sqrt(static_cast<double>(terms)); }
 
 }  // namespace
-
-const Spread& ExpectedErrors::of(TensorId id) const {
-  switch (id) {
-    case TensorId::o:
-      return o;
-    case TensorId::lse:
-      return lse;
-    case TensorId::d:
-      return d;
-    case TensorId::dq:
-      return dq;
-    case TensorId::dk:
-      return dk;
-    case TensorId::dv:
-      return dv;
-    default:
-      throw std::invalid_argument("expected_errors: an input is not an output");
-  }
-}
 
 ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& inputs,
                                const ExactAttention& exact) {

@@ -28,6 +28,7 @@
 #include "base/tensor.h"
 #include "reference/attention.h"
 #include "reference/inputs.h"
+#include "reference/per_output.h"
 
 namespace fmha_bwd {
 
@@ -39,17 +40,7 @@ struct Spread {
 };
 
 /// The expected errors of each output's elements.
-struct ExpectedErrors {
-  Spread o;
-  Spread lse;
-  Spread d;
-  Spread dq;
-  Spread dk;
-  Spread dv;
-
-  /// Of the tensor of that name; throws std::invalid_argument for an input's.
-  const Spread& of(TensorId id) const;
-};
+using ExpectedErrors = PerOutput<Spread>;
 
 /// `exact` is the truth for `inputs`.
 ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& inputs,

@@ -1,0 +1,40 @@
+// Something for each output of a problem.
+#pragma once
+
+#include <stdexcept>
+
+#include "base/tensor.h"
+
+namespace fmha_bwd {
+
+template <typename T>
+struct PerOutput {
+  T o;
+  T lse;
+  T d;
+  T dq;
+  T dk;
+  T dv;
+
+  /// That of the tensor of that name; throws std::invalid_argument for an input's.
+  const T& of(TensorId id) const {
+    switch (id) {
+      case TensorId::o:
+        return o;
+      case TensorId::lse:
+        return lse;
+      case TensorId::d:
+        return d;
+      case TensorId::dq:
+        return dq;
+      case TensorId::dk:
+        return dk;
+      case TensorId::dv:
+        return dv;
+      default:
+        throw std::invalid_argument("an input is not an output");
+    }
+  }
+};
+
+}  // namespace fmha_bwd
