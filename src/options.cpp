@@ -111,8 +111,8 @@ void declare(CLI::App& app, Arguments& arguments) {
 
   group = "Run";
   option(group, "--verify", "HOW", arguments.verify, "full or none [full]");
-  option(group, "--warmup", "N", arguments.warmup, "passes before the timed ones");
-  option(group, "--repeat", "N", arguments.repeat, "timed passes");
+  option(group, "--warmup", "N", arguments.warmup, "passes before the timed ones [10; on the emulator 0]");
+  option(group, "--repeat", "N", arguments.repeat, "timed passes [30; on the emulator 1]");
 
   group = "Report";
   option(group, "--format", "NAME", arguments.format, "table, json or csv [table]");
