@@ -31,7 +31,7 @@ class SharedMemory {
   bool concerns(std::uintptr_t address) const { return address - begin_ < memory_.size(); }
 
   /// Notes an access that `concerns` it.
-  Fault touch(std::uintptr_t address, std::size_t bytes, Access access, Stamp now) {
+  [[gnu::always_inline]] Fault touch(std::uintptr_t address, std::size_t bytes, Access access, Stamp now) {
     const std::size_t first = address - reinterpret_cast<std::uintptr_t>(block_);
     if (first > bytes_ || bytes > bytes_ - first) return Fault::out_of_bounds;
     if (bytes % kWord != 0 || first % kWord != 0) return touch_bytes(first, bytes, access, now);
@@ -65,11 +65,12 @@ class SharedMemory {
   Fault touch_bytes(std::size_t first, std::size_t bytes, Access access, Stamp now);
 
   /// False where the access races with an earlier one, which conflict_ then is.
-  bool touch_word(Word& word, unsigned bytes, Access access, Stamp now) {
+  [[gnu::always_inline]] bool touch_word(Word& word, unsigned bytes, Access access, Stamp now) {
+#pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       const bool both_atomic = word.writer_is_atomic[half] && access == Access::atomic;
-      if ((word.writer_bytes[half] & bytes) != 0 && !both_atomic &&
-          !word.writers[half].ordered(now, wave_size_)) {
+      if (!word.writers[half].ordered(now, wave_size_) && (word.writer_bytes[half] & bytes) != 0 &&
+          !both_atomic) {
         conflict_ = {word.writers[half], Access::write};
         return false;
       }
@@ -78,12 +79,14 @@ class SharedMemory {
       note_read(word, bytes, now);
       return true;
     }
+#pragma GCC unroll 2
     for (int slot = 0; slot < 2; ++slot) {
-      if ((word.reader_bytes[slot] & bytes) != 0 && !word.readers[slot].ordered(now, wave_size_)) {
+      if (!word.readers[slot].ordered(now, wave_size_) && (word.reader_bytes[slot] & bytes) != 0) {
         conflict_ = {word.readers[slot], Access::read};
         return false;
       }
     }
+#pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
       if ((bytes & kHalf[half]) == 0) continue;
       const bool again = word.writers[half] == now;
@@ -97,7 +100,7 @@ class SharedMemory {
 
   /// Keeps the two reads that a later write is most likely to race with: of two waves, or else of two lanes
   /// in the wave's latest step.
-  void note_read(Word& word, unsigned bytes, Stamp now) const {
+  [[gnu::always_inline]] void note_read(Word& word, unsigned bytes, Stamp now) const {
     const auto keep = [&](int slot) {
       const bool again = word.readers[slot] == now;
       word.readers[slot] = now;
