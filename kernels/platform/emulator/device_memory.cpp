@@ -1,10 +1,10 @@
 #include "kernels/platform/emulator/device_memory.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 #include <utility>
 
 namespace hip_emulator {
@@ -16,34 +16,29 @@ constexpr std::size_t kMaxTotalBytes = std::size_t{64} << 30;
 constexpr std::size_t kAddressesPerByte = 4;
 
 std::size_t whole_pages(std::size_t bytes) {
-  return (bytes + Mapping::kPage - 1) / Mapping::kPage * Mapping::kPage;
+  return (bytes + Mapping::page() - 1) / Mapping::page() * Mapping::page();
+}
+
+std::size_t default_total_bytes() {
+  const std::size_t physical = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * Mapping::page();
+  rlimit addresses = {};
+  getrlimit(RLIMIT_AS, &addresses);
+  return std::min({physical / 2, kMaxTotalBytes, std::size_t{addresses.rlim_cur} / (4 * kAddressesPerByte)});
 }
 
 }  // namespace
 
 DeviceMemory& DeviceMemory::instance() {
-  static DeviceMemory memory;
+  static DeviceMemory memory(default_total_bytes());
   return memory;
 }
 
-DeviceMemory::DeviceMemory() {
-  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t physical = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * page;
-  total_bytes_ = std::min(physical / 2, kMaxTotalBytes);
-  while (true) {
-    try {
-      const std::size_t bytes = whole_pages(kAddressesPerByte * total_bytes_);
-      addresses_ = Mapping(bytes);
-      states_ = Mapping(bytes + Mapping::kPage);  // an access may begin in the last bytes
-      break;
-    } catch (const std::bad_alloc&) {  // a limit on the process's addresses
-      total_bytes_ /= 2;
-      if (total_bytes_ < kGap) throw;
-    }
-  }
-  begin_ = reinterpret_cast<std::uintptr_t>(addresses_.data());
-  next_ = begin_ + kGap;
-}
+DeviceMemory::DeviceMemory(std::size_t total_bytes)
+    : total_bytes_(total_bytes),
+      addresses_(whole_pages(kAddressesPerByte * total_bytes)),
+      states_(addresses_.bytes() + Mapping::page()),  // an access may begin in the last bytes
+      begin_(reinterpret_cast<std::uintptr_t>(addresses_.data())),
+      next_(begin_ + kGap) {}
 
 void* DeviceMemory::allocate(std::size_t bytes) {
   const std::lock_guard lock(mutex_);

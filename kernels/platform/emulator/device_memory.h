@@ -18,7 +18,10 @@ namespace hip_emulator {
 
 class DeviceMemory {
  public:
+  /// The emulator's: half of the machine's memory, up to 64 GiB, and what a limit on addresses allows.
   static DeviceMemory& instance();
+  /// Of `total_bytes`. Throws std::bad_alloc.
+  explicit DeviceMemory(std::size_t total_bytes);
 
   /// Null where fewer than `bytes` are free.
   void* allocate(std::size_t bytes);
@@ -63,7 +66,6 @@ class DeviceMemory {
 
   using Allocations = std::map<std::uintptr_t, std::size_t>;  // bytes, by the first address
 
-  DeviceMemory();
   static Fault touch_bytes(std::uint8_t* state, std::size_t bytes, Access access);
   std::uint8_t* state_of(std::uintptr_t address) const {
     return reinterpret_cast<std::uint8_t*>(states_.data()) + (address - begin_);
@@ -76,8 +78,8 @@ class DeviceMemory {
   std::size_t total_bytes_;
   Mapping addresses_;
   Mapping states_;  // one byte for each of addresses_
-  std::uintptr_t begin_ = 0;
-  std::uintptr_t next_ = 0;  // where to look for room
+  std::uintptr_t begin_;
+  std::uintptr_t next_;  // where to look for room
   std::size_t used_bytes_ = 0;
   mutable std::mutex mutex_;
   Allocations live_;

@@ -4,7 +4,7 @@
 
 namespace hip_emulator {
 
-#if defined(__x86_64__)
+#if !defined(HIP_EMULATOR_UCONTEXT)
 extern "C" void hip_emulator_switch_stack(void** save, void* load);
 
 // Saves what a called function must preserve, changes the stack, restores and returns there.
@@ -51,7 +51,7 @@ void FiberContext::prepare(void* stack, std::size_t bytes, Entry entry) {
   tsan_fiber_ = __tsan_create_fiber(0);
   owns_tsan_fiber_ = true;
 #endif
-#if defined(__x86_64__)
+#if !defined(HIP_EMULATOR_UCONTEXT)
   // Six registers, then the entry as the address to return to, then nothing to return to from there: a stack
   // as it is after a call, 8 bytes off a multiple of 16.
   auto** top = reinterpret_cast<void**>(static_cast<std::byte*>(stack) + bytes);
@@ -91,7 +91,7 @@ void FiberContext::switch_stacks(FiberContext& from, FiberContext& to) {
   if (!from.owns_tsan_fiber_) from.tsan_fiber_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(to.tsan_fiber_, __tsan_switch_to_fiber_no_sync);
 #endif
-#if defined(__x86_64__)
+#if !defined(HIP_EMULATOR_UCONTEXT)
   hip_emulator_switch_stack(&from.stack_pointer_, to.stack_pointer_);
 #else
   swapcontext(&from.context_, &to.context_);

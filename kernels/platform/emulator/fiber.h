@@ -1,10 +1,14 @@
 // A fiber: a stack of its own that a thread can leave and come back to. A few nanoseconds a switch on x86-64,
-// by a dozen instructions; ucontext elsewhere. AddressSanitizer and ThreadSanitizer are told of every switch.
+// by a dozen instructions; ucontext elsewhere, and where HIP_EMULATOR_UCONTEXT is defined for all sources.
+// AddressSanitizer and ThreadSanitizer are told of every switch.
 #pragma once
 
 #include <cstddef>
 
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(HIP_EMULATOR_UCONTEXT)
+#define HIP_EMULATOR_UCONTEXT
+#endif
+#if defined(HIP_EMULATOR_UCONTEXT)
 #include <ucontext.h>
 #endif
 
@@ -41,10 +45,10 @@ class FiberContext {
   void* fake_stack_ = nullptr;  // AddressSanitizer's
   void* tsan_fiber_ = nullptr;  // ThreadSanitizer's
   bool owns_tsan_fiber_ = false;
-#if defined(__x86_64__)
-  void* stack_pointer_ = nullptr;
-#else
+#if defined(HIP_EMULATOR_UCONTEXT)
   ucontext_t context_ = {};
+#else
+  void* stack_pointer_ = nullptr;
 #endif
 };
 

@@ -1,19 +1,31 @@
 #include "kernels/platform/emulator/mapping.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <new>
 #include <utility>
 
 namespace hip_emulator {
 
-Mapping::Mapping(std::size_t bytes) : bytes_(bytes) {
+namespace {
+
+std::byte* map(void* where, std::size_t bytes, int flags) {
   void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(where, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<std::byte*>(memory);
-  madvise(data_, bytes, MADV_DONTDUMP);
+  madvise(memory, bytes, MADV_DONTDUMP);
+  return static_cast<std::byte*>(memory);
 }
+
+}  // namespace
+
+std::size_t Mapping::page() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+Mapping::Mapping(std::size_t bytes) : data_(map(nullptr, bytes, 0)), bytes_(bytes) {}
 
 Mapping::~Mapping() {
   if (data_ != nullptr) munmap(data_, bytes_);
@@ -33,7 +45,8 @@ void Mapping::protect(std::size_t offset, std::size_t bytes) const {
 }
 
 void Mapping::forget(std::size_t offset, std::size_t bytes) const {
-  madvise(data_ + offset, bytes, MADV_DONTNEED);
+  // Mapped anew, so that ThreadSanitizer forgets what it knows of them, too.
+  if (bytes > 0) map(data_ + offset, bytes, MAP_FIXED);
 }
 
 }  // namespace hip_emulator

@@ -7,7 +7,8 @@ namespace hip_emulator {
 
 class Mapping {
  public:
-  static constexpr std::size_t kPage = 4096;
+  /// Bytes of the system's pages.
+  static std::size_t page();
 
   Mapping() = default;
   /// Zeros, readable and writable. Throws std::bad_alloc.

@@ -22,13 +22,12 @@ class FiberStacks {
   Stack at(std::size_t index) const;
 
  private:
-  // No power of two, and the tops of stacks differ within a page: were their addresses alike, the fibers
-  // would push one another out of the caches at every switch.
-  static constexpr std::size_t kGuardBytes = Mapping::kPage;
+  // The stride is no power of two where pages have 4 KiB, and the tops of stacks differ within a page: were
+  // their addresses alike, the fibers would push one another out of the caches at every switch.
   static constexpr std::size_t kBytes = 64 * 1024;
-  static constexpr std::size_t kStride = kGuardBytes + kBytes;
   static constexpr std::size_t kTops = 8;
-  static constexpr std::size_t kTopStep = Mapping::kPage / kTops;
+  static constexpr std::size_t kTopStep = 512;
+  static std::size_t stride() { return Mapping::page() + kBytes; }
 
   std::size_t count_;
   Mapping memory_;

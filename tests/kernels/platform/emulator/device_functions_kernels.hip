@@ -43,7 +43,8 @@ __global__ void vote(unsigned long long predicates, Votes* out) {
 
 __global__ void count(Counters* counters) {
   const int number = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  atomicAdd(&counters->sum, 0.5F);
+  atomicAdd(&counters->sum, 0.25F);
+  unsafeAtomicAdd(&counters->sum, 0.25F);
   atomicAdd(&counters->signed_sum, -number);
   atomicAdd(&counters->count, 1u);
   atomicAdd(&counters->wide, 1ull << 33);
@@ -51,7 +52,10 @@ __global__ void count(Counters* counters) {
   atomicMin(&counters->smallest, number - 1000);
 }
 
-__global__ void take_tickets(unsigned* counter, int* taken) { atomicAdd(&taken[atomicAdd(counter, 1u)], 1); }
+__global__ void take_tickets(unsigned* counter, int* taken) {
+  atomicAdd(&taken[atomicAdd(counter, 1u)], 1);
+  __threadfence();
+}
 
 __global__ void count_in_shared_memory(int* out) {
   HIP_DYNAMIC_SHARED(int, counter)
