@@ -34,6 +34,8 @@ __global__ void shuffle_that_orders_another_wave(int* out);
 __global__ void write_twice(unsigned first, unsigned second);
 /// Every thread writes its own byte, then its own half word, of words that are shared by four and two.
 __global__ void write_parts_of_words(std::uint8_t* bytes, std::uint16_t* halves);
+/// Threads 0 and 1 write a half of one word each; then thread 2 reads that of thread `whose`.
+__global__ void read_half_of_a_word(unsigned whose, int* out);
 /// Threads i and i ^ 1 write one byte.
 __global__ void write_same_bytes();
 /// Thread 0 reads a word's byte 0, shuffles, and reads byte 1; then thread 1 writes byte 0.

@@ -135,6 +135,12 @@ __global__ void write_parts_of_words(std::uint8_t* bytes, std::uint16_t* halves)
   halves[threadIdx.x] = shared_halves[threadIdx.x];
 }
 
+__global__ void read_half_of_a_word(unsigned whose, int* out) {
+  HIP_DYNAMIC_SHARED(std::uint16_t, shared)
+  if (threadIdx.x < 2) shared[threadIdx.x] = 7;
+  if (threadIdx.x == 2) *out = shared[whose];
+}
+
 __global__ void write_same_bytes() {
   HIP_DYNAMIC_SHARED(std::uint8_t, shared)
   shared[threadIdx.x / 2] = 1;

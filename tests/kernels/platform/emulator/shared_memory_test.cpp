@@ -191,6 +191,15 @@ TEST_F(Race, IsNotBetweenDifferentBytesOfAWord) {
   EXPECT_EQ(halves.values()[63], 63);
 }
 
+TEST_F(Race, IsSeenWithEitherWriterOfAWord) {
+  const DeviceArray<int> out(1);
+  for (const unsigned whose : {0u, 1u}) {
+    hipLaunchKernelGGL(test_kernels::read_half_of_a_word, dim3(1), dim3(64), 4, nullptr, whose, out.data());
+    EXPECT_THAT(report_of_fault(), AllOf(HasSubstr("race: read of 2 bytes"),
+                                         HasSubstr("lane " + std::to_string(whose) + " wrote")));
+  }
+}
+
 TEST_F(Race, KnowsWhenEachByteWasRead) {
   const DeviceArray<int> out(64);
   hipLaunchKernelGGL(test_kernels::read_bytes_at_different_times, dim3(1), dim3(64), 4, nullptr, out.data());
