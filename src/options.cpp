@@ -184,6 +184,18 @@ std::size_t one_of(std::string_view option, const std::string& text,
   return static_cast<std::size_t>(found - names.begin());
 }
 
+/// The texts between commas.
+std::vector<std::string> parts_of(const std::string& list) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = list.find(','); end != std::string::npos; end = list.find(',', begin)) {
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  parts.push_back(list.substr(begin));
+  return parts;
+}
+
 std::vector<MaskKind> masks_from(const std::vector<std::string>& lists) {
   std::array<std::string_view, kAllMaskKinds.size()> names;
   std::transform(kAllMaskKinds.begin(), kAllMaskKinds.end(), names.begin(),
@@ -192,7 +204,7 @@ std::vector<MaskKind> masks_from(const std::vector<std::string>& lists) {
   std::vector<MaskKind> masks;
   for (const std::string& list : lists) {
     require_value("--mask", list);
-    for (const std::string& name : CLI::detail::split(list + ",", ',')) {
+    for (const std::string& name : parts_of(list)) {
       const MaskKind mask = kAllMaskKinds.at(one_of("--mask", name, names));
       if (std::find(masks.begin(), masks.end(), mask) == masks.end()) masks.push_back(mask);
     }
