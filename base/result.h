@@ -55,6 +55,9 @@ struct TensorVerdict {
     if (reference_l2 == 0.0) return std::nullopt;
     return l2_diff / reference_l2;
   }
+  /// Whether passing says something: false where rounding may be as large as the tensor, so that zeros would
+  /// pass.
+  bool conclusive() const { return reference_l2 == 0.0 || l2_budget < reference_l2; }
   /// The larger of the two errors' shares of their budgets; 1 is the limit.
   double budget_share() const {
     const double by_max = max_diff_budget > 0.0 ? max_diff / max_diff_budget : (max_diff == 0.0 ? 0.0 : 1e9);

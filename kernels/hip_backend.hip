@@ -2,7 +2,6 @@
 #include "kernels/hip_backend.h"
 
 #include <array>
-#include <cstdio>
 #include <map>
 #include <string>
 
@@ -43,12 +42,6 @@ std::size_t session_bytes(const Problem& problem) {
   std::size_t bytes = has_accumulator(problem) ? accumulator_bytes(problem) + kGuardBytes : 0;
   for (const TensorId id : kTensors) bytes += bytes_of(id, problem) + kGuardBytes;
   return bytes;
-}
-
-std::string gibibytes(std::size_t bytes) {
-  std::array<char, 32> text = {};
-  std::snprintf(text.data(), text.size(), "%.2f GiB", static_cast<double>(bytes) * 0x1p-30);
-  return text.data();
 }
 
 Device describe(int index) {
@@ -214,8 +207,8 @@ class HipBackend final : public Backend {
       const std::size_t needed = session_bytes(problem);
       if (needed > free_bytes) {
         throw Error(ExitCode::device_error,
-                    "out of device memory on " + device_.name + ": the problem needs " + gibibytes(needed) +
-                        ", " + gibibytes(free_bytes) + " of " + gibibytes(total_bytes) + " are free");
+                    "out of device memory on " + device_.name + ": the problem needs " + memory_text(needed) +
+                        ", " + memory_text(free_bytes) + " of " + memory_text(total_bytes) + " are free");
       }
       return std::make_unique<HipSession>(problem, *family, device_.index);
     }

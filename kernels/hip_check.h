@@ -3,7 +3,9 @@
 
 #include <hip/hip_runtime.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -23,11 +25,34 @@ inline void check(hipError_t status, const char* call) {
 /// Throws unless the launch of `kernel` just before could start.
 inline void check_launch(const char* kernel) { check(hipGetLastError(), kernel); }
 
+/// "1.50 GiB", or in MiB below one.
+inline std::string memory_text(std::size_t bytes) {
+  const bool small = bytes < (std::size_t{1} << 30);
+  std::array<char, 32> text = {};
+  std::snprintf(text.data(), text.size(), "%.2f %s", static_cast<double>(bytes) * (small ? 0x1p-20 : 0x1p-30),
+                small ? "MiB" : "GiB");
+  return text.data();
+}
+
 /// Bytes of device memory.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) { FMHA_BWD_HIP(hipMalloc(&data_, bytes)); }
+  /// Throws Error (device_error) that says how much was needed and how much is free where it does not fit.
+  explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
+    const hipError_t status = hipMalloc(&data_, bytes);
+    if (status != hipErrorOutOfMemory) {
+      check(status, "hipMalloc");
+      return;
+    }
+    static_cast<void>(hipGetLastError());
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    FMHA_BWD_HIP(hipMemGetInfo(&free_bytes, &total_bytes));
+    throw Error(ExitCode::device_error, "out of device memory: a tensor needs " + memory_text(bytes) + ", " +
+                                            memory_text(free_bytes) + " of " + memory_text(total_bytes) +
+                                            " are free");
+  }
   ~DeviceBuffer() { static_cast<void>(hipFree(data_)); }
   DeviceBuffer(DeviceBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

@@ -64,6 +64,10 @@ ExitCode obey(const CommandLine& command_line, const Console& console, const Dec
       print(console, version_text(platforms()));
       return ExitCode::passed;
     case Request::list_kernels:
+      if (options.output || options.format != Format::table) {
+        throw Error(ExitCode::bad_usage,
+                    "--kernel: 'list' prints a table on stdout; allowed without --format and --output");
+      }
       print(console, kernel_list(*plan(options, decorate).backend, options.problem));
       return ExitCode::passed;
     case Request::run:

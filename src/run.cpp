@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -37,7 +38,9 @@ struct KernelChoice {
 
 KernelChoice choose_kernel(const Options& options, const Backend& backend) {
   std::string refusals;
+  std::string names;
   for (const KernelSupport& support : backend.kernels(options.problem)) {
+    names += ", " + support.kernel;
     const bool wanted = options.kernel == "auto" || options.kernel == support.kernel;
     if (!wanted) continue;
     if (!support.refusal) {
@@ -48,8 +51,7 @@ KernelChoice choose_kernel(const Options& options, const Backend& backend) {
   }
   if (refusals.empty()) {
     throw Error(ExitCode::bad_usage,
-                fmt::format("--kernel: '{}' is not a kernel of {}; --kernel list shows them", options.kernel,
-                            backend.device().platform));
+                fmt::format("--kernel: '{}' is not allowed; one of auto, list{}", options.kernel, names));
   }
   throw Error(ExitCode::unsupported, fmt::format("no kernel supports the problem ({})", refusals));
 }
@@ -114,6 +116,25 @@ class Run {
     return [this](double fraction) { progress_.update(fraction); };
   }
 
+  /// There is no right answer to inputs that the type cannot hold.
+  void refuse_infinite(TensorId id, const std::vector<float>& values) const {
+    const auto infinite =
+        std::count_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+    if (infinite == 0) return;
+    throw Error(
+        ExitCode::bad_usage,
+        fmt::format("--std: {} makes {} of {} elements of {} infinite in {}; allowed is what {} can hold",
+                    options_.fill.standard_deviation, infinite, values.size(), name_of(id),
+                    name_of(options_.problem.dtype), name_of(options_.problem.dtype)));
+  }
+
+  /// What computes a mask's result again, on this kind of device.
+  std::string command_for(MaskKind kind) const {
+    Options again = options_;
+    if (again.device == "auto" && result_.emulated) again.device = "emulator";
+    return reproducing_command(again, kind);
+  }
+
   /// Keeps the device's inputs for the reference, after a look that they are what the CPU draws.
   void check_inputs() {
     Checksum on_device;
@@ -121,13 +142,15 @@ class Run {
     for (const TensorId id : kInputs) {
       const HostTensor tensor = session_->download(id);
       on_device.add(tensor);
+      const std::vector<float> drawn = values_of(tensor);
+      refuse_infinite(id, drawn);
       if (!options_.verify) continue;
       on_cpu.add(draw_input(id, options_.problem, options_.fill));
       std::vector<float>& values = id == TensorId::q   ? inputs_.q
                                    : id == TensorId::k ? inputs_.k
                                    : id == TensorId::v ? inputs_.v
                                                        : inputs_.d_o;
-      values = values_of(tensor);
+      values = drawn;
     }
     result_.input_checksum = on_device.value();
     if (options_.verify && on_device.value() != on_cpu.value()) {
@@ -145,7 +168,7 @@ class Run {
     result.mask = kind;
     result.counts = count(mask);
     result.flops = backward_flops(problem, result.counts.visible_pairs);
-    result.command = reproducing_command(options_, kind);
+    result.command = command_for(kind);
 
     progress_.step(fmt::format("{}: {} on {}", name_of(kind), result_.kernel, result_.platform));
     session_->poison_outputs();

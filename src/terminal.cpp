@@ -16,18 +16,22 @@ int width_of(int descriptor) {
   return size.ws_col;
 }
 
+/// Whether a line can be drawn over.
+bool can_draw(bool is_terminal, const char* term) {
+  return is_terminal && term != nullptr && std::string_view(term) != "dumb";
+}
+
 }  // namespace
 
 Console standard_console() {
   const bool out_is_terminal = isatty(STDOUT_FILENO) == 1;
   return {std::cout, std::cerr, colour_wanted(out_is_terminal, std::getenv("NO_COLOR"), std::getenv("TERM")),
-          isatty(STDERR_FILENO) == 1, width_of(STDERR_FILENO)};
+          can_draw(isatty(STDERR_FILENO) == 1, std::getenv("TERM")), width_of(STDERR_FILENO)};
 }
 
 bool colour_wanted(bool is_terminal, const char* no_color, const char* term) {
   const bool refused = no_color != nullptr && *no_color != '\0';
-  const bool dumb = term == nullptr || std::string_view(term) == "dumb";
-  return is_terminal && !refused && !dumb;
+  return can_draw(is_terminal, term) && !refused;
 }
 
 }  // namespace fmha_bwd

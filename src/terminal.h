@@ -9,8 +9,8 @@ struct Console {
   std::ostream& out;  // results
   std::ostream& err;  // everything else
   bool out_colour = false;
-  bool err_is_terminal = false;
-  int err_width = 80;  // columns
+  bool err_is_terminal = false;  // and can draw over a line
+  int err_width = 80;            // columns
 };
 
 /// std::cout and std::cerr as they are now.

@@ -58,6 +58,7 @@ Json verification(const MaskResult& mask) {
   Json result = Json::object();
   for (const TensorVerdict& verdict : mask.verdicts) {
     result[std::string(name_of(verdict.id))] = {{"passed", verdict.passed},
+                                                {"conclusive", verdict.conclusive()},
                                                 {"max_diff", number(verdict.max_diff)},
                                                 {"max_diff_budget", number(verdict.max_diff_budget)},
                                                 {"l2_diff", number(verdict.l2_diff)},

@@ -61,6 +61,18 @@ std::string worst_elements(const TensorVerdict& verdict, const TableStyle& style
   return verdict.worst.empty() ? "" : columns.text(style.colour);
 }
 
+/// A line for each tensor of a mask whose passing says nothing.
+std::string inconclusive_lines(const MaskResult& mask) {
+  std::string lines;
+  for (const TensorVerdict& verdict : mask.verdicts) {
+    if (!verdict.passed || verdict.conclusive()) continue;
+    lines +=
+        fmt::format("  {} {}: inconclusive, rounding may be as large as the tensor; zeros would pass too\n",
+                    name_of(mask.mask), name_of(verdict.id));
+  }
+  return lines;
+}
+
 /// "dK 12 wrong".
 std::string failure_in_short(const TensorVerdict& verdict) {
   const std::string_view name = name_of(verdict.id);
@@ -76,7 +88,8 @@ std::string judgement(const MaskResult& mask) {
     if (!verdict.passed) failures.push_back(failure_in_short(verdict));
     if (!is_gradient(verdict.id)) continue;
     shares.push_back(
-        fmt::format("{} {}", name_of(verdict.id), share_text(verdict.budget_share(), Numbers{})));
+        fmt::format("{} {}", name_of(verdict.id),
+                    verdict.conclusive() ? share_text(verdict.budget_share(), Numbers{}) : "inconclusive"));
   }
   if (!failures.empty()) return fmt::format("{}", fmt::join(failures, ", "));
   return shares.empty() ? "" : fmt::format("{} of the error budget", fmt::join(shares, ", "));
@@ -118,7 +131,10 @@ std::string verification_section(const RunResult& run, const TableStyle& style) 
   }
   if (!shown) return heading("Verification", "none (--verify none): these numbers are unchecked", style);
   const std::string rest = hidden ? "; the tensors not shown passed" : "";
-  return heading("Verification", "against the fp64 reference" + rest, style) + columns.text(style.colour);
+  std::string remarks;
+  for (const MaskResult& mask : run.masks) remarks += inconclusive_lines(mask);
+  return heading("Verification", "against the fp64 reference" + rest, style) + columns.text(style.colour) +
+         remarks;
 }
 
 std::string failures_section(const RunResult& run, const TableStyle& style) {

@@ -2,28 +2,41 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <numeric>
 #include <random>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "kernels/platform/emulator/architecture.h"
 
 namespace hip_emulator {
 namespace {
 
-std::optional<std::uint64_t> number_in(const char* variable) {
+std::optional<std::uint64_t> number_in(const char* variable, std::uint64_t limit) {
   const char* text = std::getenv(variable);
   if (text == nullptr || *text == '\0') return std::nullopt;
-  return std::strtoull(text, nullptr, 10);
+  const std::string_view digits(text);
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
+  if (error != std::errc() || end != digits.end() || number > limit) {
+    throw fmha_bwd::Error(
+        fmha_bwd::ExitCode::bad_usage,
+        std::string(variable) + ": '" + text + "' is not a whole number in 0.." + std::to_string(limit));
+  }
+  return number;
 }
 
 Settings& current_settings() {
-  static Settings settings = {static_cast<int>(number_in("FMHA_BWD_EMULATOR_THREADS").value_or(0)),
-                              number_in("FMHA_BWD_EMULATOR_SEED")};
+  static Settings settings = {static_cast<int>(number_in("FMHA_BWD_EMULATOR_THREADS", 1024).value_or(0)),
+                              number_in("FMHA_BWD_EMULATOR_SEED", UINT64_MAX)};
   return settings;
 }
 
