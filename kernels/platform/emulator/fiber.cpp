@@ -1,5 +1,7 @@
 #include "kernels/platform/emulator/fiber.h"
 
+#include <utility>
+
 #include "kernels/platform/emulator/sanitizer.h"
 
 namespace hip_emulator {
@@ -43,12 +45,14 @@ void FiberContext::prepare(void* stack, std::size_t bytes, Entry entry) {
   stack_ = stack;
   stack_bytes_ = bytes;
   fake_stack_ = nullptr;
+  [[maybe_unused]] const bool had_left = std::exchange(has_left_, false);
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(stack, bytes);
 #endif
 #if defined(FMHA_BWD_THREAD_SANITIZER)
-  if (owns_tsan_fiber_) __tsan_destroy_fiber(tsan_fiber_);
-  tsan_fiber_ = __tsan_create_fiber(0);
+  // A new one takes long. One that has not left knows functions that it will never return from.
+  if (owns_tsan_fiber_ && !had_left) __tsan_destroy_fiber(tsan_fiber_);
+  if (!owns_tsan_fiber_ || !had_left) tsan_fiber_ = __tsan_create_fiber(0);
   owns_tsan_fiber_ = true;
 #endif
 #if !defined(HIP_EMULATOR_UCONTEXT)
@@ -82,6 +86,7 @@ void FiberContext::leave_for_good(FiberContext& from, FiberContext& to) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(nullptr, to.stack_, to.stack_bytes_);
 #endif
+  from.has_left_ = true;
   switch_stacks(from, to);
   __builtin_unreachable();
 }

@@ -25,7 +25,7 @@ class FiberContext {
   FiberContext& operator=(const FiberContext&) = delete;
 
   /// Makes the next switch to this context call `entry` on the stack [stack, stack + bytes). `entry` never
-  /// returns: it switches away for good. What ran on the stack before is forgotten.
+  /// returns: it leaves for good. What ran on the stack before is forgotten, whether it left or not.
   void prepare(void* stack, std::size_t bytes, Entry entry);
 
   /// Leaves `from`, which is what runs now, and goes on with `to`.
@@ -45,6 +45,7 @@ class FiberContext {
   void* fake_stack_ = nullptr;  // AddressSanitizer's
   void* tsan_fiber_ = nullptr;  // ThreadSanitizer's
   bool owns_tsan_fiber_ = false;
+  bool has_left_ = false;  // for good
 #if defined(HIP_EMULATOR_UCONTEXT)
   ucontext_t context_ = {};
 #else

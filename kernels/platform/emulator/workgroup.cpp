@@ -98,7 +98,8 @@ void Workgroup::fail(std::string&& what, const void* code) {
   std::string().swap(what);  // the lane's stack is left as it is
   lane.state = LaneState::failed;
   release(&meetings_.end);
-  FiberContext::leave_for_good(lane.context, scheduler_);
+  FiberContext::switch_between(lane.context, scheduler_);  // from the middle of its functions
+  __builtin_unreachable();
 }
 
 }  // namespace hip_emulator
