@@ -2,32 +2,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "src/program.h"
 #include "tests/src/faulty_backend.h"
+#include "tests/src/outcome.h"
 
 namespace fmha_bwd {
 namespace {
 
-struct Outcome {
-  int exit_code;
-  std::string out;
-  std::string err;
-};
-
-Outcome run_with(Fault fault, std::vector<const char*> arguments) {
-  arguments.insert(arguments.begin(), {"fmha_bwd", "--device", "emulator"});
-  std::ostringstream out;
-  std::ostringstream err;
-  const Console console = {.out = out, .err = err};
-  const int exit_code = run_program(static_cast<int>(arguments.size()), arguments.data(), console,
-                                    [fault](std::unique_ptr<Backend> backend) {
-                                      return std::make_unique<FaultyBackend>(std::move(backend), fault);
-                                    });
-  return {exit_code, out.str(), err.str()};
+Outcome run_faulty(Fault fault, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--device", "emulator"});
+  return run_with(arguments, [fault](std::unique_ptr<Backend> backend) {
+    return std::make_unique<FaultyBackend>(std::move(backend), fault);
+  });
 }
 
 struct Case {
@@ -37,16 +25,16 @@ struct Case {
 
 class KernelFault : public testing::TestWithParam<Case> {};
 
-const std::vector<const char*> kSmall = {"--batch",    "1",  "--nhead",    "2",  "--nhead-k", "1",
+const std::vector<std::string> kSmall = {"--batch",    "1",  "--nhead",    "2",  "--nhead-k", "1",
                                          "--seqlen-q", "70", "--seqlen-k", "90", "--hdim",    "32"};
 
 TEST_P(KernelFault, EndsWithExitCodeOne) {
   for (const char* dtype : {"fp16", "bf16", "fp32"}) {
     for (const char* standard_deviation : {"0.1", "1"}) {
-      std::vector<const char*> arguments = kSmall;
+      std::vector<std::string> arguments = kSmall;
       arguments.insert(arguments.end(),
                        {"--dtype", dtype, "--std", standard_deviation, "--mask", "bottom_right"});
-      const Outcome outcome = run_with(GetParam().fault, arguments);
+      const Outcome outcome = run_faulty(GetParam().fault, arguments);
       EXPECT_EQ(outcome.exit_code, 1) << dtype << " std " << standard_deviation << "\n"
                                       << outcome.out << outcome.err;
     }
@@ -61,12 +49,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{Fault::damaged_guard, "DamagedGuard"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(FaultReport, SaysNothingWrongOfSoundKernels) { EXPECT_EQ(run_with(Fault::none, kSmall).exit_code, 0); }
+TEST(FaultReport, SaysNothingWrongOfSoundKernels) { EXPECT_EQ(run_faulty(Fault::none, kSmall).exit_code, 0); }
 
 TEST(FaultReport, NamesTheTensorTheCoordinatesAndTheCommand) {
-  std::vector<const char*> arguments = kSmall;
+  std::vector<std::string> arguments = kSmall;
   arguments.insert(arguments.end(), {"--mask", "top_left"});
-  const Outcome outcome = run_with(Fault::nan_element, arguments);
+  const Outcome outcome = run_faulty(Fault::nan_element, arguments);
   EXPECT_THAT(outcome.out, testing::HasSubstr("dV"));
   EXPECT_THAT(outcome.out, testing::HasSubstr("nan"));
   // The middle element of dV [1, 1, 90, 32].
@@ -77,9 +65,9 @@ TEST(FaultReport, NamesTheTensorTheCoordinatesAndTheCommand) {
 }
 
 TEST(FaultReport, DoesNotTimeAWrongKernel) {
-  std::vector<const char*> arguments = kSmall;
+  std::vector<std::string> arguments = kSmall;
   arguments.insert(arguments.end(), {"--format", "json", "--mask", "no_mask"});
-  const Outcome outcome = run_with(Fault::zeroed_dk, arguments);
+  const Outcome outcome = run_faulty(Fault::zeroed_dk, arguments);
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out, testing::HasSubstr("\"timing\": null"));
 }

@@ -1,5 +1,3 @@
-#include "src/program.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,36 +6,20 @@
 #include <functional>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "tests/src/outcome.h"
 
 namespace fmha_bwd {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
-
-struct Outcome {
-  int exit_code;
-  std::string out;
-  std::string err;
-};
-
-Outcome run_with(std::vector<std::string> arguments, const Decorate& decorate = {}) {
-  arguments.insert(arguments.begin(), "fmha_bwd");
-  std::vector<const char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  std::ostringstream out;
-  std::ostringstream err;
-  const Console console{out, err};
-  const int exit_code = run_program(static_cast<int>(argv.size()), argv.data(), console, decorate);
-  return {exit_code, out.str(), err.str()};
-}
 
 std::vector<std::string> small(std::vector<std::string> more = {}) {
   std::vector<std::string> arguments = {"--device",   "emulator", "--batch",    "1", "--nhead", "1",
@@ -163,6 +145,45 @@ TEST(Program, EveryOtherExceptionIsExitCodeSixToo) {
   const Outcome outcome = run_with(small(), broken_by([] { throw std::runtime_error("surprise"); }));
   EXPECT_EQ(outcome.exit_code, 6);
   EXPECT_EQ(outcome.err, "fmha_bwd: surprise\n");
+}
+
+TEST(Program, RefusesInputsThatTheTypeCannotHold) {
+  const Outcome outcome = run_with(small({"--std", "1e6", "--dtype", "fp16"}));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err, StartsWith("fmha_bwd: --std: 1000000 makes "));
+  EXPECT_THAT(outcome.err, HasSubstr("infinite in fp16"));
+  EXPECT_EQ(run_with(small({"--std", "1e6", "--dtype", "bf16", "--verify", "none"})).exit_code, 0);
+}
+
+TEST(Program, SaysWhereAVerdictCannotTellZerosFromTheTensor) {
+  const std::vector<std::string> tiny = small({"--std", "0.002", "--mask", "top_left"});
+  EXPECT_THAT(run_with(tiny).out, HasSubstr("top_left dQ: inconclusive"));
+  EXPECT_THAT(run_with(small({"--mask", "top_left"})).out, Not(HasSubstr("inconclusive")));
+  std::vector<std::string> as_json = tiny;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const auto report = nlohmann::json::parse(run_with(as_json).out);
+  EXPECT_EQ(report["masks"][0]["verification"]["dQ"]["conclusive"], false);
+  EXPECT_EQ(report["masks"][0]["verification"]["dV"]["conclusive"], true);
+}
+
+TEST(Program, ListsKernelsAsATableOnStdoutAlone) {
+  EXPECT_EQ(run_with(small({"--kernel", "list"})).exit_code, 0);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--format", "json"}, {"--output", "kernels.txt"}}) {
+    std::vector<std::string> arguments = small({"--kernel", "list"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_with(arguments);
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.out, IsEmpty());
+    EXPECT_THAT(outcome.err, HasSubstr("--kernel: 'list'"));
+  }
+}
+
+TEST(Program, NamesTheKernelsWhereOneDoesNotExist) {
+  const Outcome outcome = run_with(small({"--kernel", "nope"}));
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err, "fmha_bwd: --kernel: 'nope' is not allowed; one of auto, list, simt\n");
 }
 
 }  // namespace
