@@ -17,6 +17,8 @@ enum class TensorId { q, k, v, d_o, o, lse, d, dq, dk, dv };
 
 inline constexpr std::array<TensorId, 4> kInputs = {TensorId::q, TensorId::k, TensorId::v, TensorId::d_o};
 inline constexpr std::array<TensorId, 3> kGradients = {TensorId::dq, TensorId::dk, TensorId::dv};
+inline constexpr std::array<TensorId, 6> kOutputs = {TensorId::o,  TensorId::lse, TensorId::d,
+                                                     TensorId::dq, TensorId::dk,  TensorId::dv};
 
 /// "Q", "K", "V", "dO", "O", "LSE", "D", "dQ", "dK", "dV".
 std::string_view name_of(TensorId id);

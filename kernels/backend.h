@@ -16,12 +16,10 @@
 namespace fmha_bwd {
 
 struct Device {
-  std::string platform;  // "emulator", "amd" or "nvidia"
-  int index = 0;         // among the platform's devices
-  std::string name;      // as the vendor gives it
-  std::string arch;      // "gfx942", "sm_90"
-  int compute_units = 0;
-  std::uint64_t memory_bytes = 0;
+  std::string platform;   // "emulator", "amd" or "nvidia"
+  int index = 0;          // among the platform's devices
+  std::string name;       // as the vendor gives it
+  std::string arch;       // "gfx942", "sm_90"
   bool emulated = false;  // its times say nothing about a GPU
 };
 

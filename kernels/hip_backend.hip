@@ -19,9 +19,6 @@ constexpr const char* kPlatform = FMHA_BWD_TEXT(FMHA_BWD_PLATFORM);
 constexpr std::array<TensorId, 10> kTensors = {TensorId::q,  TensorId::k,   TensorId::v, TensorId::d_o,
                                                TensorId::o,  TensorId::lse, TensorId::d, TensorId::dq,
                                                TensorId::dk, TensorId::dv};
-constexpr std::array<TensorId, 6> kOutputs = {TensorId::o,  TensorId::lse, TensorId::d,
-                                              TensorId::dq, TensorId::dk,  TensorId::dv};
-
 // After each tensor's last byte stands a zone that no kernel may write.
 constexpr std::size_t kGuardBytes = 4096;
 constexpr int kGuardPattern = 0xA5;
@@ -53,8 +50,6 @@ Device describe(int index) {
   device.name = properties.name;
   device.arch = properties.gcnArchName;
   device.arch = device.arch.substr(0, device.arch.find(':'));  // "gfx942:sramecc+:xnack-"
-  device.compute_units = properties.multiProcessorCount;
-  device.memory_bytes = properties.totalGlobalMem;
   device.emulated = std::string_view(kPlatform) == "emulator";
   return device;
 }
@@ -201,15 +196,9 @@ class HipBackend final : public Backend {
     for (const Family* family : families()) {
       if (family->name() != kernel) continue;
       FMHA_BWD_HIP(hipSetDevice(device_.index));
-      std::size_t free_bytes = 0;
-      std::size_t total_bytes = 0;
-      FMHA_BWD_HIP(hipMemGetInfo(&free_bytes, &total_bytes));
       const std::size_t needed = session_bytes(problem);
-      if (needed > free_bytes) {
-        throw Error(ExitCode::device_error,
-                    "out of device memory on " + device_.name + ": the problem needs " + memory_text(needed) +
-                        ", " + memory_text(free_bytes) + " of " + memory_text(total_bytes) + " are free");
-      }
+      const MemoryState memory = memory_state();
+      if (needed > memory.free) throw out_of_memory("the problem on " + device_.name, needed, memory);
       return std::make_unique<HipSession>(problem, *family, device_.index);
     }
     throw Error(ExitCode::unsupported,

@@ -34,40 +34,50 @@ inline std::string memory_text(std::size_t bytes) {
   return text.data();
 }
 
+/// Bytes of the selected device.
+struct MemoryState {
+  std::size_t free = 0;
+  std::size_t total = 0;
+};
+
+inline MemoryState memory_state() {
+  MemoryState memory;
+  FMHA_BWD_HIP(hipMemGetInfo(&memory.free, &memory.total));
+  return memory;
+}
+
+/// That `subject` needs `bytes`, which are not free.
+inline Error out_of_memory(const std::string& subject, std::size_t bytes, const MemoryState& memory) {
+  return {ExitCode::device_error, "out of device memory: " + subject + " needs " + memory_text(bytes) + ", " +
+                                      memory_text(memory.free) + " of " + memory_text(memory.total) +
+                                      " are free"};
+}
+
 /// Bytes of device memory.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   /// Throws Error (device_error) that says how much was needed and how much is free where it does not fit.
-  explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
+  explicit DeviceBuffer(std::size_t bytes) {
     const hipError_t status = hipMalloc(&data_, bytes);
     if (status != hipErrorOutOfMemory) {
       check(status, "hipMalloc");
       return;
     }
     static_cast<void>(hipGetLastError());
-    std::size_t free_bytes = 0;
-    std::size_t total_bytes = 0;
-    FMHA_BWD_HIP(hipMemGetInfo(&free_bytes, &total_bytes));
-    throw Error(ExitCode::device_error, "out of device memory: a tensor needs " + memory_text(bytes) + ", " +
-                                            memory_text(free_bytes) + " of " + memory_text(total_bytes) +
-                                            " are free");
+    throw out_of_memory("a tensor", bytes, memory_state());
   }
   ~DeviceBuffer() { static_cast<void>(hipFree(data_)); }
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  DeviceBuffer(DeviceBuffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
     std::swap(data_, other.data_);
-    std::swap(bytes_, other.bytes_);
     return *this;
   }
 
   void* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
 
  private:
   void* data_ = nullptr;
-  std::size_t bytes_ = 0;
 };
 
 class Stream {

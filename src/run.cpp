@@ -18,9 +18,6 @@
 namespace fmha_bwd {
 namespace {
 
-constexpr std::array<TensorId, 6> kVerified = {TensorId::o,  TensorId::lse, TensorId::d,
-                                               TensorId::dq, TensorId::dk,  TensorId::dv};
-
 struct Passes {
   std::int64_t warmup;
   std::int64_t repeat;
@@ -60,7 +57,7 @@ KernelChoice choose_kernel(const Options& options, const Backend& backend) {
 class Outputs {
  public:
   explicit Outputs(Session& session) : damaged_(session.damaged_guards()) {
-    for (const TensorId id : kVerified) tensors_.emplace_back(id, session.download(id));
+    for (const TensorId id : kOutputs) tensors_.emplace_back(id, session.download(id));
   }
 
   const HostTensor& of(TensorId id) const {
@@ -142,7 +139,7 @@ class Run {
     for (const TensorId id : kInputs) {
       const HostTensor tensor = session_->download(id);
       on_device.add(tensor);
-      const std::vector<float> drawn = values_of(tensor);
+      std::vector<float> drawn = values_of(tensor);
       refuse_infinite(id, drawn);
       if (!options_.verify) continue;
       on_cpu.add(draw_input(id, options_.problem, options_.fill));
@@ -150,7 +147,7 @@ class Run {
                                    : id == TensorId::k ? inputs_.k
                                    : id == TensorId::v ? inputs_.v
                                                        : inputs_.d_o;
-      values = drawn;
+      values = std::move(drawn);
     }
     result_.input_checksum = on_device.value();
     if (options_.verify && on_device.value() != on_cpu.value()) {
@@ -205,7 +202,7 @@ class Run {
     const Reference reference =
         reference_for(options_.problem, mask, inputs_, {.threads = 0, .progress = told()});
     result.p_sparsity = reference.exact.statistics.p_sparsity;
-    for (const TensorId id : kVerified) {
+    for (const TensorId id : kOutputs) {
       TensorVerdict verdict = verify(id, outputs.of(id), reference);
       verdict.guard_damaged = outputs.damaged(id);
       verdict.passed = verdict.passed && !verdict.guard_damaged;

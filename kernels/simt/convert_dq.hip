@@ -21,14 +21,7 @@ __global__ __launch_bounds__(kThreads) void convert_dq_kernel(ConvertDqArguments
   const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kPackSize;
   if (first + kPackSize <= a.elements) {
     float values[kPackSize];
-    FMHA_BWD_UNROLL
-    for (int i = 0; i < kPackSize; i += 4) {
-      const float4 quad = *reinterpret_cast<const float4*>(a.dq_acc + first + i);
-      values[i] = quad.x;
-      values[i + 1] = quad.y;
-      values[i + 2] = quad.z;
-      values[i + 3] = quad.w;
-    }
+    read_floats(a.dq_acc + first, values);
     Pack<T> pack;
     FMHA_BWD_UNROLL
     for (int i = 0; i < kPackSize; ++i) pack.elements[i] = from_float<T>(values[i]);

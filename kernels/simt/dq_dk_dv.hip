@@ -16,9 +16,10 @@
 // Budget at hdim 128 (kN = 64): 64 floats of dK and dV and 32 of S and dP a thread; 52.2 KB of shared memory,
 // which fits twice in an SM and once in 64 KB of LDS. Beyond hdim 128 kN = 32 keeps the registers the same.
 //
-// Why it is not slow: 5 products, none of them twice; each 16-byte read from shared memory feeds at least 8
-// multiply-adds; query tiles that see none of the keys are skipped; key tiles that are seen by the most
-// queries start first. Bound: shared-memory bandwidth, then the fp32 rate (no matrix unit is used).
+// Why it is not slow: 5 products, none of them twice; each 16-byte read from shared memory feeds 8
+// multiply-adds (5 beyond hdim 128); query tiles that see none of the keys are skipped; key tiles that are
+// seen by the most queries start first. Bound: shared-memory bandwidth, then the fp32 rate (no matrix unit is
+// used).
 #include "kernels/hip_check.h"
 #include "kernels/simt/launch.h"
 #include "kernels/simt/tile.h"

@@ -4,7 +4,7 @@
 // 256 threads stand as 16 x 16: thread (ty, tx) = (threadIdx.x / 16, threadIdx.x % 16) owns a register tile
 // of the result. Tiles in shared memory are fp32 and row-major, each row padded by 4 floats: a row's start
 // moves on by 4 banks, so that 8 threads that read 16 bytes of 8 rows at once touch all 32 banks once. Every
-// product reads 16 bytes at a time and does at least 8 multiply-adds for each such read.
+// product reads 16 bytes at a time, for 8 multiply-adds a read with tiles of 64 x 64 and 5 with 64 x 32.
 #pragma once
 
 #include "base/mask.h"
@@ -18,14 +18,14 @@ inline constexpr int kThreads = 256;
 inline constexpr int kSide = 16;  // threads stand as kSide x kSide
 inline constexpr int kPad = 4;
 inline constexpr int kDepth = 32;  // columns of Q, K, dO, V that the score products take at a time
-inline constexpr int kWidth =
-    64;  // columns of the results that a product over keys or queries makes at a time
+inline constexpr int kWidth = 64;  // columns of a result that the other products make at a time
 
 /// Floats in shared memory of a tile with `columns` columns.
 constexpr int tile_floats(int rows, int columns) { return rows * (columns + kPad); }
 
+/// `from` starts on 16 bytes, or on 8 for a pair.
 template <int kCount>
-__device__ __forceinline__ void read_shared(const float* from, float (&to)[kCount]) {
+__device__ __forceinline__ void read_floats(const float* from, float (&to)[kCount]) {
   static_assert(kCount % 4 == 0 || kCount == 2);
   if constexpr (kCount == 2) {
     const float2 pair = *reinterpret_cast<const float2*>(from);
@@ -95,11 +95,11 @@ __device__ __forceinline__ void multiply_abt(const float* a, const float* b, flo
   for (int k = 0; k < kDepth; k += 4) {
     float a_part[kI][4];
     FMHA_BWD_UNROLL
-    for (int i = 0; i < kI; ++i) read_shared(a + (ty + kSide * i) * kStride + k, a_part[i]);
+    for (int i = 0; i < kI; ++i) read_floats(a + (ty + kSide * i) * kStride + k, a_part[i]);
     FMHA_BWD_UNROLL
     for (int j = 0; j < kJ; ++j) {
       float b_part[4];
-      read_shared(b + (tx + kSide * j) * kStride + k, b_part);
+      read_floats(b + (tx + kSide * j) * kStride + k, b_part);
       FMHA_BWD_UNROLL
       for (int i = 0; i < kI; ++i) {
         FMHA_BWD_UNROLL
@@ -121,8 +121,8 @@ __device__ __forceinline__ void multiply_atb(const float* a, const float* b, flo
   for (int k = 0; k < kSum; ++k) {
     float a_part[kI];
     float b_part[4];
-    read_shared(a + k * kStrideA + kI * ty, a_part);
-    read_shared(b + k * kStrideB + 4 * tx, b_part);
+    read_floats(a + k * kStrideA + kI * ty, a_part);
+    read_floats(b + k * kStrideB + 4 * tx, b_part);
     FMHA_BWD_UNROLL
     for (int i = 0; i < kI; ++i) {
       FMHA_BWD_UNROLL
@@ -142,11 +142,11 @@ __device__ __forceinline__ void multiply_ab(const float* a, const float* b, floa
   for (int k = 0; k < kSum; k += 4) {
     float a_part[kI][4];
     FMHA_BWD_UNROLL
-    for (int i = 0; i < kI; ++i) read_shared(a + (ty + kSide * i) * kStrideA + k, a_part[i]);
+    for (int i = 0; i < kI; ++i) read_floats(a + (ty + kSide * i) * kStrideA + k, a_part[i]);
     FMHA_BWD_UNROLL
     for (int kk = 0; kk < 4; ++kk) {
       float b_part[4];
-      read_shared(b + (k + kk) * kStrideB + 4 * tx, b_part);
+      read_floats(b + (k + kk) * kStrideB + 4 * tx, b_part);
       FMHA_BWD_UNROLL
       for (int i = 0; i < kI; ++i) {
         FMHA_BWD_UNROLL

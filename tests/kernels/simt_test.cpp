@@ -44,8 +44,7 @@ class Simt : public testing::TestWithParam<Device> {
       const Mask mask(kind, problem.seqlen_q, problem.seqlen_k);
       const auto session = computed(problem, mask, fill);
       const Reference reference = reference_for(problem, mask, inputs);
-      for (const TensorId id :
-           {TensorId::o, TensorId::lse, TensorId::d, TensorId::dq, TensorId::dk, TensorId::dv}) {
+      for (const TensorId id : kOutputs) {
         const TensorVerdict verdict = verify(id, session->download(id), reference);
         EXPECT_TRUE(verdict.passed) << name_of(id) << " " << name_of(kind) << " " << name_of(problem.dtype)
                                     << " S " << problem.seqlen_q << "x" << problem.seqlen_k << " D "

@@ -16,9 +16,6 @@ namespace {
 
 using ::testing::Each;
 
-constexpr std::array<TensorId, 6> kOutputs = {TensorId::o,  TensorId::lse, TensorId::d,
-                                              TensorId::dq, TensorId::dk,  TensorId::dv};
-
 struct Extents {
   std::int64_t batch, nhead_q, nhead_k, seqlen_q, seqlen_k, hdim_q, hdim_v;
 };

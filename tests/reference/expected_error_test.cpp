@@ -10,9 +10,6 @@
 namespace fmha_bwd {
 namespace {
 
-constexpr std::array<TensorId, 6> kOutputs = {TensorId::o,  TensorId::lse, TensorId::d,
-                                              TensorId::dq, TensorId::dk,  TensorId::dv};
-
 struct Case {
   Problem problem;
   AttentionInputs inputs;

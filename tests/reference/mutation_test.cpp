@@ -14,9 +14,6 @@
 namespace fmha_bwd {
 namespace {
 
-constexpr std::array<TensorId, 6> kOutputs = {TensorId::o,  TensorId::lse, TensorId::d,
-                                              TensorId::dq, TensorId::dk,  TensorId::dv};
-
 struct Setting {
   DType dtype;
   float standard_deviation;
