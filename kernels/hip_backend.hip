@@ -29,14 +29,8 @@ std::size_t bytes_of(TensorId id, const Problem& problem) {
   return static_cast<std::size_t>(shape_of(id, problem).elements()) * size_of(dtype_of(id, problem));
 }
 
-bool has_accumulator(const Problem& problem) { return problem.dtype != DType::fp32; }
-
-std::size_t accumulator_bytes(const Problem& problem) {
-  return static_cast<std::size_t>(shape_of(TensorId::dq, problem).elements()) * sizeof(float);
-}
-
-std::size_t session_bytes(const Problem& problem) {
-  std::size_t bytes = has_accumulator(problem) ? accumulator_bytes(problem) + kGuardBytes : 0;
+std::size_t session_bytes(const Problem& problem, const Family& family) {
+  std::size_t bytes = family.dq_acc_bytes(problem) + family.scratch_bytes(problem) + 2 * kGuardBytes;
   for (const TensorId id : kTensors) bytes += bytes_of(id, problem) + kGuardBytes;
   return bytes;
 }
@@ -60,7 +54,8 @@ class HipSession final : public Session {
       : problem_(problem), family_(family), device_(device) {
     select();
     for (const TensorId id : kTensors) buffers_.emplace(id, allocate(bytes_of(id, problem)));
-    if (has_accumulator(problem)) accumulator_ = allocate(accumulator_bytes(problem));
+    dq_acc_ = allocate(family.dq_acc_bytes(problem));
+    scratch_ = allocate(family.scratch_bytes(problem));
     tensors_.q = at(TensorId::q);
     tensors_.k = at(TensorId::k);
     tensors_.v = at(TensorId::v);
@@ -71,7 +66,8 @@ class HipSession final : public Session {
     tensors_.dq = at(TensorId::dq);
     tensors_.dk = at(TensorId::dk);
     tensors_.dv = at(TensorId::dv);
-    tensors_.dq_acc = static_cast<float*>(has_accumulator(problem) ? accumulator_.data() : tensors_.dq);
+    tensors_.dq_acc = static_cast<float*>(dq_acc_.data());
+    tensors_.scratch = scratch_.data();
     stream_.synchronize();
   }
 
@@ -89,9 +85,8 @@ class HipSession final : public Session {
     for (const TensorId id : kOutputs) {
       FMHA_BWD_HIP(hipMemsetAsync(at(id), kPoisonPattern, bytes_of(id, problem_), stream_));
     }
-    if (has_accumulator(problem_)) {
-      FMHA_BWD_HIP(hipMemsetAsync(accumulator_.data(), kPoisonPattern, accumulator_bytes(problem_), stream_));
-    }
+    FMHA_BWD_HIP(hipMemsetAsync(dq_acc_.data(), kPoisonPattern, family_.dq_acc_bytes(problem_), stream_));
+    FMHA_BWD_HIP(hipMemsetAsync(scratch_.data(), kPoisonPattern, family_.scratch_bytes(problem_), stream_));
     stream_.synchronize();
   }
 
@@ -104,20 +99,21 @@ class HipSession final : public Session {
   BackwardTimes backward(const Mask& mask) override {
     select();
     start_.record(stream_);
-    FMHA_BWD_HIP(hipMemsetAsync(tensors_.dq_acc, 0, accumulator_bytes(problem_), stream_));
+    family_.zero_dq(problem_, tensors_, stream_);
     zeroed_.record(stream_);
     family_.dot_do_o(problem_, tensors_, stream_);
     dotted_.record(stream_);
     family_.dq_dk_dv(problem_, mask, tensors_, stream_);
     differentiated_.record(stream_);
-    if (has_accumulator(problem_)) family_.convert_dq(problem_, tensors_, stream_);
+    const bool converts = family_.dq_acc_bytes(problem_) > 0;
+    if (converts) family_.convert_dq(problem_, tensors_, stream_);
     converted_.record(stream_);
     stream_.synchronize();
     BackwardTimes times;
     times.zero_dq = zeroed_.since(start_);
     times.dot_do_o = dotted_.since(zeroed_);
     times.dq_dk_dv = differentiated_.since(dotted_);
-    times.convert_dq = has_accumulator(problem_) ? converted_.since(differentiated_) : 0.0;
+    times.convert_dq = converts ? converted_.since(differentiated_) : 0.0;
     times.total = converted_.since(start_);
     return times;
   }
@@ -136,7 +132,8 @@ class HipSession final : public Session {
     for (const TensorId id : kTensors) {
       if (is_damaged(at(id), bytes_of(id, problem_))) damaged.push_back(id);
     }
-    if (has_accumulator(problem_) && is_damaged(accumulator_.data(), accumulator_bytes(problem_))) {
+    if (is_damaged(dq_acc_.data(), family_.dq_acc_bytes(problem_)) ||
+        is_damaged(scratch_.data(), family_.scratch_bytes(problem_))) {
       damaged.push_back(TensorId::dq);
     }
     return damaged;
@@ -174,7 +171,8 @@ class HipSession final : public Session {
   Event differentiated_;
   Event converted_;
   std::map<TensorId, DeviceBuffer> buffers_;
-  DeviceBuffer accumulator_;
+  DeviceBuffer dq_acc_;
+  DeviceBuffer scratch_;
   DeviceTensors tensors_;
 };
 
@@ -196,7 +194,7 @@ class HipBackend final : public Backend {
     for (const Family* family : families()) {
       if (family->name() != kernel) continue;
       FMHA_BWD_HIP(hipSetDevice(device_.index));
-      const std::size_t needed = session_bytes(problem);
+      const std::size_t needed = session_bytes(problem, *family);
       const MemoryState memory = memory_state();
       if (needed > memory.free) throw out_of_memory("the problem on " + device_.name, needed, memory);
       return std::make_unique<HipSession>(problem, *family, device_.index);

@@ -17,6 +17,11 @@ void launch_dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTenso
                      hipStream_t stream);
 void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
 
+/// Where stage 2 adds up dQ in fp32: [batch, nhead_q, seqlen_q, hdim_q].
+inline float* sum_of_dq(const Problem& problem, const DeviceTensors& tensors) {
+  return problem.dtype == DType::fp32 ? static_cast<float*>(tensors.dq) : tensors.dq_acc;
+}
+
 /// Calls `body.template operator()<kHeadDim>()` with the smallest compiled head dimension that holds `hdim`.
 template <class Body>
 void with_head_dim(std::int64_t hdim, Body&& body) {

@@ -21,9 +21,17 @@ class SimtFamily final : public Family {
     return "the problem has more rows than one launch can cover";
   }
 
+  std::size_t dq_acc_bytes(const Problem& problem) const override {
+    return problem.dtype == DType::fp32 ? 0 : dq_bytes(problem);
+  }
+  std::size_t scratch_bytes(const Problem& /*problem*/) const override { return 0; }
+
   void forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
     launch_forward(problem, mask, tensors, stream);
+  }
+  void zero_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
+    FMHA_BWD_HIP(hipMemsetAsync(sum_of_dq(problem, tensors), 0, dq_bytes(problem), stream));
   }
   void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_dot_do_o(problem, tensors, stream);
@@ -34,6 +42,12 @@ class SimtFamily final : public Family {
   }
   void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_convert_dq(problem, tensors, stream);
+  }
+
+ private:
+  /// Bytes of dQ in fp32.
+  static std::size_t dq_bytes(const Problem& p) {
+    return static_cast<std::size_t>(p.batch * p.nhead_q * p.seqlen_q * p.hdim_q) * sizeof(float);
   }
 };
 
