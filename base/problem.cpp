@@ -16,6 +16,23 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 
 }  // namespace
 
+std::string_view name_of(Layout layout) {
+  switch (layout) {
+    case Layout::bhsd:
+      return "bhsd";
+    case Layout::bshd:
+      return "bshd";
+  }
+  return "";
+}
+
+std::optional<Layout> layout_named(std::string_view name) {
+  for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
+    if (name_of(layout) == name) return layout;
+  }
+  return std::nullopt;
+}
+
 float default_scale(std::int64_t hdim_q) {
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(hdim_q)));
 }

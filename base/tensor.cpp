@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace fmha_bwd {
 
@@ -10,17 +11,6 @@ std::string_view name_of(TensorId id) {
   constexpr std::array<std::string_view, 10> kNames = {"Q",   "K", "V",  "dO", "O",
                                                        "LSE", "D", "dQ", "dK", "dV"};
   return kNames.at(static_cast<std::size_t>(id));
-}
-
-Shape Shape::index_of(std::int64_t offset) const {
-  Shape index;
-  index.column = offset % column;
-  offset /= column;
-  index.row = offset % row;
-  offset /= row;
-  index.head = offset % head;
-  index.batch = offset / head;
-  return index;
 }
 
 Shape shape_of(TensorId id, const Problem& p) {
@@ -44,8 +34,46 @@ Shape shape_of(TensorId id, const Problem& p) {
   return {};
 }
 
+Strides strides_of(const Shape& shape, Layout layout) {
+  const std::int64_t batch = shape.head * shape.row * shape.column;
+  switch (layout) {
+    case Layout::bhsd:
+      return {batch, shape.row * shape.column, shape.column};
+    case Layout::bshd:
+      return {batch, shape.column, shape.head * shape.column};
+  }
+  return {};
+}
+
+Strides strides_of(TensorId id, const Problem& problem) {
+  const bool per_row = id == TensorId::lse || id == TensorId::d;
+  return strides_of(shape_of(id, problem), per_row ? Layout::bhsd : problem.layout);
+}
+
 DType dtype_of(TensorId id, const Problem& problem) {
   return id == TensorId::lse || id == TensorId::d ? DType::fp32 : problem.dtype;
+}
+
+HostTensor tensor_from_device(std::vector<std::byte> bytes, TensorId id, const Problem& problem) {
+  HostTensor tensor{dtype_of(id, problem), shape_of(id, problem), {}};
+  const Shape& shape = tensor.shape;
+  const std::size_t element = size_of(tensor.dtype);
+  if (bytes.size() != static_cast<std::size_t>(shape.elements()) * element) {
+    throw std::invalid_argument("tensor_from_device: the bytes do not fill the tensor's shape");
+  }
+  const Strides strides = strides_of(id, problem);
+  if (strides == strides_of(shape, Layout::bhsd)) {
+    tensor.bytes = std::move(bytes);
+    return tensor;
+  }
+  tensor.bytes.resize(bytes.size());
+  const std::size_t row_bytes = static_cast<std::size_t>(shape.column) * element;
+  std::byte* to = tensor.bytes.data();
+  for (std::int64_t first = 0; first < shape.elements(); first += shape.column, to += row_bytes) {
+    const auto from = static_cast<std::size_t>(strides.offset_of(shape.index_of(first))) * element;
+    std::memcpy(to, bytes.data() + from, row_bytes);
+  }
+  return tensor;
 }
 
 std::vector<float> values_of(const HostTensor& tensor) {

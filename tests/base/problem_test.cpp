@@ -79,6 +79,16 @@ TEST(Problem, OneThatOverflowsAddressesIsRefused) {
   EXPECT_THAT(complaint_about(problem), Optional(HasSubstr("--batch")));
 }
 
+TEST(Problem, ALayoutHasANameThatLeadsBack) {
+  EXPECT_EQ(Problem{}.layout, Layout::bhsd);
+  EXPECT_EQ(name_of(Layout::bhsd), "bhsd");
+  EXPECT_EQ(name_of(Layout::bshd), "bshd");
+  for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
+    EXPECT_EQ(layout_named(name_of(layout)), layout);
+  }
+  EXPECT_EQ(layout_named("sbhd"), std::nullopt);
+}
+
 TEST(Problem, TheDefaultScaleIsOneOverTheRootOfTheHeadDimension) {
   EXPECT_EQ(default_scale(64), 0.125F);
   EXPECT_EQ(default_scale(1), 1.0F);

@@ -37,6 +37,49 @@ TEST(Tensor, ShapesFollowTheProblem) {
   for (const TensorId id : {TensorId::lse, TensorId::d}) EXPECT_EQ(shape_of(id, p), (Shape{2, 6, 4, 1}));
 }
 
+TEST(Tensor, StridesAreThoseOfTheLayoutOnTheDevice) {
+  Problem p = small_problem();
+  EXPECT_EQ(strides_of(TensorId::q, p), (Strides{6 * 4 * 7, 4 * 7, 7}));
+  EXPECT_EQ(strides_of(TensorId::dv, p), (Strides{3 * 5 * 8, 5 * 8, 8}));
+  EXPECT_EQ(strides_of(TensorId::lse, p), (Strides{6 * 4, 4, 1}));
+  p.layout = Layout::bshd;
+  EXPECT_EQ(strides_of(TensorId::q, p), (Strides{4 * 6 * 7, 7, 6 * 7}));
+  EXPECT_EQ(strides_of(TensorId::dv, p), (Strides{5 * 3 * 8, 8, 3 * 8}));
+  for (const TensorId id : {TensorId::lse, TensorId::d}) {
+    EXPECT_EQ(strides_of(id, p), (Strides{6 * 4, 4, 1}));
+  }
+}
+
+TEST(Tensor, EveryElementHasAPlaceOfItsOwnInEitherLayout) {
+  for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
+    Problem p = small_problem();
+    p.layout = layout;
+    for (const TensorId id : {TensorId::q, TensorId::k, TensorId::v, TensorId::o, TensorId::lse}) {
+      const Shape shape = shape_of(id, p);
+      std::vector<bool> taken(static_cast<std::size_t>(shape.elements()));
+      for (std::int64_t element = 0; element < shape.elements(); ++element) {
+        const std::int64_t offset = strides_of(id, p).offset_of(shape.index_of(element));
+        ASSERT_FALSE(taken.at(static_cast<std::size_t>(offset))) << name_of(id) << " " << name_of(layout);
+        taken[static_cast<std::size_t>(offset)] = true;
+      }
+    }
+  }
+}
+
+TEST(Tensor, TheHostCopyIsRowMajorWhateverTheLayout) {
+  Problem p;
+  p.batch = p.nhead_q = p.nhead_k = p.seqlen_q = p.hdim_q = 2;
+  p.seqlen_k = 1;
+  p.dtype = DType::fp32;
+  const std::vector<float> stored = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const auto bytes = tensor_from(stored, shape_of(TensorId::q, p), p.dtype).bytes;
+  EXPECT_EQ(values_of(tensor_from_device(bytes, TensorId::q, p)), stored);
+  p.layout = Layout::bshd;
+  EXPECT_THAT(values_of(tensor_from_device(bytes, TensorId::q, p)),
+              ElementsAre(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15));
+  EXPECT_THROW(tensor_from_device(bytes, TensorId::k, p), std::invalid_argument);
+}
+
 TEST(Tensor, OnlyLseAndDAreAlwaysFp32) {
   EXPECT_EQ(dtype_of(TensorId::lse, small_problem()), DType::fp32);
   EXPECT_EQ(dtype_of(TensorId::d, small_problem()), DType::fp32);
