@@ -52,7 +52,7 @@ class Session {
   virtual void forward(const Mask& mask) = 0;
   /// D, dQ, dK and dV by the three stages, each timed by device events.
   virtual BackwardTimes backward(const Mask& mask) = 0;
-  /// The bits of any tensor.
+  /// The bits of any tensor, row-major whatever the problem's layout.
   virtual HostTensor download(TensorId id) = 0;
   /// The tensors after whose end a kernel wrote.
   virtual std::vector<TensorId> damaged_guards() = 0;

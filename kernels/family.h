@@ -13,8 +13,8 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
-/// The tensors of one problem on the device, contiguous, elements of the problem's dtype where void. The last
-/// two are the family's own, of the sizes that it asks for.
+/// The tensors of one problem on the device, elements of the problem's dtype where void; strides_of says
+/// where each element stands. The last two are the family's own, of the sizes that it asks for.
 struct DeviceTensors {
   void* q = nullptr;        // [batch, nhead_q, seqlen_q, hdim_q]
   void* k = nullptr;        // [batch, nhead_k, seqlen_k, hdim_q]

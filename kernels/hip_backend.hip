@@ -73,10 +73,7 @@ class HipSession final : public Session {
 
   void fill_inputs(const Fill& fill) override {
     select();
-    for (const TensorId id : kInputs) {
-      launch_fill(at(id), dtype_of(id, problem_), shape_of(id, problem_).elements(),
-                  static_cast<std::uint64_t>(id), fill, stream_);
-    }
+    for (const TensorId id : kInputs) launch_fill(at(id), id, problem_, fill, stream_);
     stream_.synchronize();
   }
 
@@ -120,10 +117,9 @@ class HipSession final : public Session {
 
   HostTensor download(TensorId id) override {
     select();
-    HostTensor tensor{dtype_of(id, problem_), shape_of(id, problem_), {}};
-    tensor.bytes.resize(bytes_of(id, problem_));
-    FMHA_BWD_HIP(hipMemcpy(tensor.bytes.data(), at(id), tensor.bytes.size(), hipMemcpyDeviceToHost));
-    return tensor;
+    std::vector<std::byte> bytes(bytes_of(id, problem_));
+    FMHA_BWD_HIP(hipMemcpy(bytes.data(), at(id), bytes.size(), hipMemcpyDeviceToHost));
+    return tensor_from_device(std::move(bytes), id, problem_);
   }
 
   std::vector<TensorId> damaged_guards() override {

@@ -189,21 +189,20 @@ __global__ __launch_bounds__(kThreads, 2) void dq_dk_dv_kernel(DqDkDvArguments<T
 
 void launch_dq_dk_dv(const Problem& p, const Mask& mask, const DeviceTensors& t, hipStream_t stream) {
   with_element_type(p.dtype, [&]<class T>() {
-    const DqDkDvArguments<T> arguments = {
-        contiguous_view<const T>(t.q, p.nhead_q, p.seqlen_q, p.hdim_q),
-        contiguous_view<const T>(t.k, p.nhead_k, p.seqlen_k, p.hdim_q),
-        contiguous_view<const T>(t.v, p.nhead_k, p.seqlen_k, p.hdim_v),
-        contiguous_view<const T>(t.d_o, p.nhead_q, p.seqlen_q, p.hdim_v),
-        t.lse,
-        t.d,
-        contiguous_view<float>(sum_of_dq(p, t), p.nhead_q, p.seqlen_q, p.hdim_q),
-        contiguous_view<T>(t.dk, p.nhead_k, p.seqlen_k, p.hdim_q),
-        contiguous_view<T>(t.dv, p.nhead_k, p.seqlen_k, p.hdim_v),
-        mask,
-        p.scale,
-        static_cast<int>(p.batch),
-        static_cast<int>(p.nhead_k),
-        static_cast<int>(p.group_size())};
+    const DqDkDvArguments<T> arguments = {view_of<const T>(t.q, TensorId::q, p),
+                                          view_of<const T>(t.k, TensorId::k, p),
+                                          view_of<const T>(t.v, TensorId::v, p),
+                                          view_of<const T>(t.d_o, TensorId::d_o, p),
+                                          t.lse,
+                                          t.d,
+                                          sum_of_dq(p, t),
+                                          view_of<T>(t.dk, TensorId::dk, p),
+                                          view_of<T>(t.dv, TensorId::dv, p),
+                                          mask,
+                                          p.scale,
+                                          static_cast<int>(p.batch),
+                                          static_cast<int>(p.nhead_k),
+                                          static_cast<int>(p.group_size())};
     with_head_dim(p.hdim_q > p.hdim_v ? p.hdim_q : p.hdim_v, [&]<int kHeadDim>() {
       using Tile = Tiling<kHeadDim>;
       const auto blocks = static_cast<unsigned>((p.seqlen_k + Tile::kN - 1) / Tile::kN * p.batch * p.nhead_k);

@@ -144,10 +144,10 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
 void launch_forward(const Problem& p, const Mask& mask, const DeviceTensors& t, hipStream_t stream) {
   const auto blocks = static_cast<unsigned>((p.seqlen_q + kM - 1) / kM * p.batch * p.nhead_q);
   with_element_type(p.dtype, [&]<class T>() {
-    const ForwardArguments<T> arguments = {contiguous_view<const T>(t.q, p.nhead_q, p.seqlen_q, p.hdim_q),
-                                           contiguous_view<const T>(t.k, p.nhead_k, p.seqlen_k, p.hdim_q),
-                                           contiguous_view<const T>(t.v, p.nhead_k, p.seqlen_k, p.hdim_v),
-                                           contiguous_view<T>(t.o, p.nhead_q, p.seqlen_q, p.hdim_v),
+    const ForwardArguments<T> arguments = {view_of<const T>(t.q, TensorId::q, p),
+                                           view_of<const T>(t.k, TensorId::k, p),
+                                           view_of<const T>(t.v, TensorId::v, p),
+                                           view_of<T>(t.o, TensorId::o, p),
                                            t.lse,
                                            mask,
                                            p.scale,

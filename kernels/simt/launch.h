@@ -17,9 +17,11 @@ void launch_dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTenso
                      hipStream_t stream);
 void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
 
-/// Where stage 2 adds up dQ in fp32: [batch, nhead_q, seqlen_q, hdim_q].
-inline float* sum_of_dq(const Problem& problem, const DeviceTensors& tensors) {
-  return problem.dtype == DType::fp32 ? static_cast<float*>(tensors.dq) : tensors.dq_acc;
+/// Where stage 2 adds up dQ in fp32: in dQ itself, or in dq_acc, which is bhsd in every layout.
+inline View<float> sum_of_dq(const Problem& problem, const DeviceTensors& tensors) {
+  if (problem.dtype == DType::fp32) return view_of<float>(tensors.dq, TensorId::dq, problem);
+  const Shape shape = shape_of(TensorId::dq, problem);
+  return view_of<float>(tensors.dq_acc, shape, strides_of(shape, Layout::bhsd));
 }
 
 /// Calls `body.template operator()<kHeadDim>()` with the smallest compiled head dimension that holds `hdim`.

@@ -1,5 +1,7 @@
 #include "kernels/simt/simt.h"
 
+#include <limits>
+
 #include "kernels/simt/launch.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
@@ -15,10 +17,17 @@ class SimtFamily final : public Family {
     const std::int64_t heads = p.batch * p.nhead_q;
     const std::int64_t rows = heads * (p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k);
     const std::int64_t columns = p.hdim_q > p.hdim_v ? p.hdim_q : p.hdim_v;
-    const std::int64_t by_rows = rows / kSide + heads + 1;  // dot_do_o, and the tiles of the others
-    const std::int64_t by_elements = rows / (4 * kThreads) * columns + columns + 1;  // fill, convert_dq
-    if (by_rows <= kMaxWorkgroups && by_elements <= kMaxWorkgroups) return std::nullopt;
-    return "the problem has more rows than one launch can cover";
+    const std::int64_t by_rows = rows / kSide + heads + 1;  // dot_do_o, convert_dq, tiles
+    const std::int64_t by_elements = rows / (4 * kThreads) * columns + columns + 1;  // fill
+    if (by_rows > kMaxWorkgroups || by_elements > kMaxWorkgroups) {
+      return "the problem has more rows than one launch can cover";
+    }
+    // As wide as a view's stride of rows.
+    constexpr std::int64_t kMaxRowStride = std::numeric_limits<int>::max();
+    if (p.layout == Layout::bshd && p.nhead_q * columns > kMaxRowStride) {
+      return "the heads of a row have more than 2^31 - 1 elements in layout bshd";
+    }
+    return std::nullopt;
   }
 
   std::size_t dq_acc_bytes(const Problem& problem) const override {
@@ -31,7 +40,7 @@ class SimtFamily final : public Family {
     launch_forward(problem, mask, tensors, stream);
   }
   void zero_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
-    FMHA_BWD_HIP(hipMemsetAsync(sum_of_dq(problem, tensors), 0, dq_bytes(problem), stream));
+    FMHA_BWD_HIP(hipMemsetAsync(sum_of_dq(problem, tensors).data, 0, dq_bytes(problem), stream));
   }
   void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_dot_do_o(problem, tensors, stream);

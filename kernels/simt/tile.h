@@ -51,8 +51,8 @@ __device__ __forceinline__ void load_tile(float* tile, const Rows<const T>& sour
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kPacksARow = kColumns / kPackSize;
   constexpr int kPacks = kRows * kPacksARow;
-  // Every row starts on 16 bytes where the stride is a multiple of the pack; then a pack is either inside or
-  // outside.
+  // Heads start at multiples of the columns: where those and the stride are multiples of the pack, every row
+  // starts on 16 bytes, and a pack is either inside or outside.
   const bool whole_packs = source.columns % kPackSize == 0 && source.stride % kPackSize == 0;
   const T* const start = source.data + static_cast<std::int64_t>(first_row) * source.stride + first_column;
   const int rows = source.rows - first_row;
