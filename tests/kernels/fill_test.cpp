@@ -26,13 +26,16 @@ Problem small_problem(DType dtype) {
 TEST_P(InputFill, DrawsTheBitsThatTheCpuDraws) {
   const auto backend = open_backend(GetParam().platform, GetParam().index);
   for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
-    const Problem problem = small_problem(dtype);
-    const Fill fill = {.seed = 0x123456789abcdef0u, .standard_deviation = 1.5F};
-    const auto session = backend->open(problem, "simt");
-    session->fill_inputs(fill);
-    for (const TensorId id : kInputs) {
-      EXPECT_EQ(session->download(id).bytes, draw_input(id, problem, fill).bytes)
-          << name_of(id) << " in " << name_of(dtype);
+    for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
+      Problem problem = small_problem(dtype);
+      problem.layout = layout;
+      const Fill fill = {.seed = 0x123456789abcdef0u, .standard_deviation = 1.5F};
+      const auto session = backend->open(problem, "simt");
+      session->fill_inputs(fill);
+      for (const TensorId id : kInputs) {
+        EXPECT_EQ(session->download(id).bytes, draw_input(id, problem, fill).bytes)
+            << name_of(id) << " in " << name_of(dtype) << ", " << name_of(layout);
+      }
     }
   }
 }

@@ -47,12 +47,20 @@ class Simt : public testing::TestWithParam<Device> {
       for (const TensorId id : kOutputs) {
         const TensorVerdict verdict = verify(id, session->download(id), reference);
         EXPECT_TRUE(verdict.passed) << name_of(id) << " " << name_of(kind) << " " << name_of(problem.dtype)
-                                    << " S " << problem.seqlen_q << "x" << problem.seqlen_k << " D "
-                                    << problem.hdim_q << "/" << problem.hdim_v << ": " << verdict.wrong
-                                    << " wrong, " << verdict.budget_share() << " of the budget";
+                                    << " " << name_of(problem.layout) << " S " << problem.seqlen_q << "x"
+                                    << problem.seqlen_k << " D " << problem.hdim_q << "/" << problem.hdim_v
+                                    << ": " << verdict.wrong << " wrong, " << verdict.budget_share()
+                                    << " of the budget";
       }
       EXPECT_TRUE(session->damaged_guards().empty());
     }
+  }
+
+  std::optional<std::string> simt_refusal(const Problem& problem) const {
+    for (const KernelSupport& support : backend_->kernels(problem)) {
+      if (support.kernel == "simt") return support.refusal;
+    }
+    return "there is no such family";
   }
 
   std::unique_ptr<Backend> backend_;
@@ -86,6 +94,41 @@ TEST_P(Simt, IsRightWhereKeysAndValuesHaveDifferentDimensions) {
 TEST_P(Simt, SumsKeyAndValueGradientsOverTheGroup) {
   expect_right(problem_of({2, 4, 2, 66, 80, 80, 80}, DType::fp16), 1.0F);
   expect_right(problem_of({1, 6, 1, 33, 70, 16, 16}, DType::fp32), 1.0F);
+}
+
+// Several batches, heads and rows, all different, so that no two strides can stand for one another.
+TEST_P(Simt, IsRightWhereRowsOfAHeadAreNotContiguous) {
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
+    for (const Extents& shape : {Extents{2, 4, 2, 66, 80, 40, 24}, Extents{2, 6, 3, 33, 70, 13, 21}}) {
+      Problem problem = problem_of(shape, dtype);
+      problem.layout = Layout::bshd;
+      expect_right(problem, 1.0F);
+    }
+  }
+}
+
+TEST_P(Simt, GivesTheSameBitsInEitherLayout) {
+  Problem problem = problem_of({2, 4, 2, 66, 80, 72, 24}, DType::fp16);
+  const Mask mask(MaskKind::bottom_right, problem.seqlen_q, problem.seqlen_k);
+  const auto bhsd = computed(problem, mask, Fill{});
+  problem.layout = Layout::bshd;
+  const auto bshd = computed(problem, mask, Fill{});
+  for (const TensorId id : kOutputs) {
+    if (id == TensorId::dq) continue;  // atomic additions come in any order
+    EXPECT_EQ(bhsd->download(id).bytes, bshd->download(id).bytes) << name_of(id);
+  }
+}
+
+TEST_P(Simt, RefusesRowsThatAreTooFarApart) {
+  Problem problem;
+  problem.batch = problem.seqlen_q = problem.seqlen_k = 1;
+  problem.nhead_q = problem.nhead_k = std::int64_t{1} << 23;
+  problem.hdim_q = problem.hdim_v = 256;
+  EXPECT_EQ(simt_refusal(problem), std::nullopt);
+  problem.layout = Layout::bshd;
+  EXPECT_NE(simt_refusal(problem), std::nullopt);
+  problem.nhead_q = problem.nhead_k -= 1;
+  EXPECT_EQ(simt_refusal(problem), std::nullopt);
 }
 
 TEST_P(Simt, IsRightWherePIsNearlyUniform) {
