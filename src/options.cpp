@@ -21,13 +21,14 @@ constexpr int kMaxDeviceIndex = 1023;
 constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::uint64_t>::max();
 constexpr std::array<std::string_view, 3> kFormats = {"table", "json", "csv"};
 constexpr std::array<std::string_view, 3> kDTypes = {"fp16", "bf16", "fp32"};
+constexpr std::array<std::string_view, 2> kLayouts = {"bhsd", "bshd"};
 
 /// The arguments as they were given.
 struct Arguments {
   using Value = std::optional<std::string>;
 
   std::vector<std::string> masks;
-  Value batch, nhead, nhead_k, seqlen_q, seqlen_k, hdim, hdim_v, dtype, scale;
+  Value batch, nhead, nhead_k, seqlen_q, seqlen_k, hdim, hdim_v, dtype, scale, layout;
   Value seed, std;
   Value device, arch, kernel;
   Value verify, warmup, repeat;
@@ -95,6 +96,9 @@ void declare(CLI::App& app, Arguments& arguments) {
   option(group, "--hdim-v", "N", arguments.hdim_v, "head dimension of V and O, 1..256 [--hdim]");
   option(group, "--dtype", "TYPE", arguments.dtype, "fp16, bf16 or fp32 [fp16]");
   option(group, "--scale", "X", arguments.scale, "of the scores Q K^T [1/sqrt(hdim)]");
+  option(group, "--layout", "NAME", arguments.layout,
+         "bhsd or bshd: [batch, head, row, column] or [batch, row, head, column]\nin device memory; the "
+         "numbers are the same [bhsd]");
 
   group = "Inputs";
   option(group, "--seed", "N", arguments.seed, "the same seed gives the same bits on every device [42]");
@@ -232,6 +236,9 @@ Problem problem_from(const Arguments& arguments) {
   }
   problem.scale =
       arguments.scale ? finite_number("--scale", *arguments.scale) : default_scale(problem.hdim_q);
+  if (arguments.layout) {
+    problem.layout = *layout_named(kLayouts.at(one_of("--layout", *arguments.layout, kLayouts)));
+  }
   if (const auto complaint = complaint_about(problem)) throw Error(ExitCode::bad_usage, *complaint);
   return problem;
 }
@@ -354,6 +361,7 @@ std::string reproducing_command(const Options& options, MaskKind mask) {
   add("--hdim-v", problem.hdim_v, problem.hdim_q);
   add("--dtype", name_of(problem.dtype), name_of(defaults.problem.dtype));
   add("--scale", problem.scale, default_scale(problem.hdim_q));
+  add("--layout", name_of(problem.layout), name_of(defaults.problem.layout));
   add("--seed", options.fill.seed, defaults.fill.seed);
   add("--std", options.fill.standard_deviation, defaults.fill.standard_deviation);
   add("--device", shell_quoted(options.device), defaults.device);

@@ -68,6 +68,7 @@ void add_run(Row& row, const RunResult& run) {
   row.add("hdim_v", run.problem.hdim_v);
   row.add("dtype", name_of(run.problem.dtype));
   row.add("scale", run.problem.scale);
+  row.add("layout", name_of(run.problem.layout));
   row.add("seed", run.fill.seed);
   row.add("standard_deviation", run.fill.standard_deviation);
   row.add("input_checksum", fmt::format("{:016x}", run.input_checksum));

@@ -26,10 +26,11 @@ Json extent(const Extent& range) { return {{"min", number(range.min)}, {"max", n
 Json index(const Shape& shape) { return {shape.batch, shape.head, shape.row, shape.column}; }
 
 Json problem(const Problem& problem) {
-  return {
-      {"batch", problem.batch},       {"nhead_q", problem.nhead_q},      {"nhead_k", problem.nhead_k},
-      {"seqlen_q", problem.seqlen_q}, {"seqlen_k", problem.seqlen_k},    {"hdim_q", problem.hdim_q},
-      {"hdim_v", problem.hdim_v},     {"dtype", name_of(problem.dtype)}, {"scale", number(problem.scale)}};
+  return {{"batch", problem.batch},         {"nhead_q", problem.nhead_q},
+          {"nhead_k", problem.nhead_k},     {"seqlen_q", problem.seqlen_q},
+          {"seqlen_k", problem.seqlen_k},   {"hdim_q", problem.hdim_q},
+          {"hdim_v", problem.hdim_v},       {"dtype", name_of(problem.dtype)},
+          {"scale", number(problem.scale)}, {"layout", name_of(problem.layout)}};
 }
 
 Json gradients(const MaskResult& mask) {

@@ -15,8 +15,9 @@ constexpr std::int64_t kPictureSize = 8;
 constexpr std::size_t kValueWidth = 84;  // of a line of the header, so that it ends by column 100
 
 std::string problem_text(const Problem& p) {
-  return fmt::format("B={} H={} Hk={} Sq={} Sk={} D={} Dv={}  {}  scale={}", p.batch, p.nhead_q, p.nhead_k,
-                     p.seqlen_q, p.seqlen_k, p.hdim_q, p.hdim_v, name_of(p.dtype), exact(p.scale));
+  const std::string layout = p.layout == Layout::bhsd ? "" : fmt::format(" {}", name_of(p.layout));
+  return fmt::format("B={} H={} Hk={} Sq={} Sk={} D={} Dv={}  {}{}  scale={}", p.batch, p.nhead_q, p.nhead_k,
+                     p.seqlen_q, p.seqlen_k, p.hdim_q, p.hdim_v, name_of(p.dtype), layout, exact(p.scale));
 }
 
 /// "mask" and then the names of the run's masks.

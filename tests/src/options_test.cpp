@@ -58,6 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"--mask", "top_left,NO_MASK"},
                  "--mask: 'NO_MASK' is not allowed; one of no_mask, top_left, bottom_right"},
         BadInput{{"--dtype", "fp7"}, "--dtype: 'fp7' is not allowed; one of fp16, bf16, fp32"},
+        BadInput{{"--layout", "sbhd"}, "--layout: 'sbhd' is not allowed; one of bhsd, bshd"},
         BadInput{{"--verify", "maybe"}, "--verify: 'maybe' is not allowed; one of full, none"},
         BadInput{{"--format", "xml"}, "--format: 'xml' is not allowed; one of table, json, csv"},
         BadInput{{"--device", "gpu"},
@@ -131,6 +132,7 @@ TEST(Options, WithoutArgumentsAreTheDefaults) {
   EXPECT_EQ(o.problem.hdim_v, 128);
   EXPECT_EQ(o.problem.dtype, DType::fp16);
   EXPECT_EQ(o.problem.scale, 0.088388346F);
+  EXPECT_EQ(o.problem.layout, Layout::bhsd);
   EXPECT_THAT(o.masks, ElementsAre(MaskKind::no_mask, MaskKind::top_left, MaskKind::bottom_right));
   EXPECT_EQ(o.fill.seed, 42U);
   EXPECT_EQ(o.fill.standard_deviation, 0.1F);
@@ -154,7 +156,8 @@ TEST(Options, TakeEveryValueThatIsGiven) {
                              "--std",    "1.5",        "--device", "nvidia:1",   "--arch",
                              "sm_90a",   "--kernel",   "hopper",   "--verify",   "none",
                              "--warmup", "0",          "--repeat", "9",          "--format",
-                             "csv",      "--output",   "x.csv",    "--quiet"});
+                             "csv",      "--output",   "x.csv",    "--quiet",    "--layout",
+                             "bshd"});
   EXPECT_EQ(o.problem.batch, 3);
   EXPECT_EQ(o.problem.nhead_q, 6);
   EXPECT_EQ(o.problem.nhead_k, 2);
@@ -164,6 +167,7 @@ TEST(Options, TakeEveryValueThatIsGiven) {
   EXPECT_EQ(o.problem.hdim_v, 24);
   EXPECT_EQ(o.problem.dtype, DType::bf16);
   EXPECT_EQ(o.problem.scale, -0.5F);
+  EXPECT_EQ(o.problem.layout, Layout::bshd);
   EXPECT_EQ(o.fill.seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(o.fill.standard_deviation, 1.5F);
   EXPECT_EQ(o.device, "nvidia:1");
@@ -217,19 +221,15 @@ TEST(Options, ADeviceComesApartIntoPlatformAndIndex) {
 
 TEST(Help, NamesEveryOptionAndExitCodeWithinAHundredColumns) {
   const std::string help = help_text();
-  for (const char* option : {"--mask",      "--batch",
-                             "--nhead N",   "--nhead-k",
-                             "--seqlen-q",  "--seqlen-k",
-                             "--hdim N",    "--hdim-v",
-                             "--dtype",     "--scale",
-                             "--seed",      "--std",
-                             "--device",    "--arch",
-                             "--kernel",    "--verify",
-                             "--warmup",    "--repeat",
-                             "--format",    "--output",
-                             "--quiet",     "--verbose",
-                             "--help",      "--version",
-                             "Exit codes:", "6  device or runtime error"}) {
+  for (const char* option : {"--mask",    "--batch",     "--nhead N",
+                             "--nhead-k", "--seqlen-q",  "--seqlen-k",
+                             "--hdim N",  "--hdim-v",    "--dtype",
+                             "--scale",   "--seed",      "--std",
+                             "--device",  "--arch",      "--kernel",
+                             "--verify",  "--warmup",    "--repeat",
+                             "--format",  "--output",    "--quiet",
+                             "--verbose", "--layout",    "--help",
+                             "--version", "Exit codes:", "6  device or runtime error"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
   std::size_t begin = 0;
@@ -270,6 +270,7 @@ TEST(ReproducingCommand, ComesBackThroughShellAndParserUnchanged) {
       {},
       {"--batch", "1", "--nhead", "6", "--nhead-k", "3", "--seqlen-q", "100", "--seqlen-k", "7"},
       {"--nhead-k", "2", "--hdim", "80", "--hdim-v", "96", "--dtype", "fp32", "--scale", "-0.33333334"},
+      {"--layout", "bshd"},
       {"--seed", "18446744073709551615", "--std", "0.30000001"},
       {"--device", "nvidia:1", "--arch", "it's \"odd\" $HOME *", "--kernel", "a;b"},
       {"--verify", "none", "--warmup", "0", "--repeat", "7"}};
@@ -286,6 +287,7 @@ TEST(ReproducingCommand, ComesBackThroughShellAndParserUnchanged) {
     EXPECT_EQ(again.problem.nhead_k, before.problem.nhead_k);
     EXPECT_EQ(again.problem.hdim_v, before.problem.hdim_v);
     EXPECT_EQ(again.problem.dtype, before.problem.dtype);
+    EXPECT_EQ(again.problem.layout, before.problem.layout);
     EXPECT_EQ(again.fill.seed, before.fill.seed);
     EXPECT_EQ(again.fill.standard_deviation, before.fill.standard_deviation);
     EXPECT_EQ(again.device, before.device);

@@ -112,6 +112,19 @@ TEST(Program, JsonIsAllThatStandsOnStdout) {
             "--device emulator");
 }
 
+TEST(Program, HasTheSameInputsAndVerdictInEitherLayout) {
+  std::vector<std::string> checksums;
+  for (const char* layout : {"bhsd", "bshd"}) {
+    const Outcome outcome =
+        run_with(small({"--nhead", "4", "--nhead-k", "2", "--layout", layout, "--format", "json"}));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    const auto report = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(report["problem"]["layout"], layout);
+    checksums.push_back(report["inputs"]["checksum"]);
+  }
+  EXPECT_EQ(checksums.at(0), checksums.at(1));
+}
+
 TEST(Program, WithoutVerificationSaysThatNothingWasChecked) {
   const Outcome outcome = run_with(small({"--verify", "none", "--quiet"}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -70,6 +70,7 @@ TEST(CsvReport, HoldsTheNumbersOfTheRun) {
   EXPECT_EQ(fields["verdict"], "passed");
   EXPECT_EQ(fields["emulated"], "false");
   EXPECT_EQ(fields["scale"], "0.5");
+  EXPECT_EQ(fields["layout"], "bhsd");
   EXPECT_EQ(fields["standard_deviation"], "0.1");
   EXPECT_EQ(fields["input_checksum"], "0123456789abcdef");
   EXPECT_EQ(fields["density"], "0.5");

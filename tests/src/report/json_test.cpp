@@ -19,7 +19,7 @@ TEST(JsonReport, ParsesBackToTheNumbersOfTheRun) {
   EXPECT_EQ(report["version"], "1.2.3");
   EXPECT_EQ(report["verdict"], "passed");
   EXPECT_EQ(report["problem"], Json::parse(R"({"batch": 1, "nhead_q": 2, "nhead_k": 2, "seqlen_q": 4,
-      "seqlen_k": 3, "hdim_q": 8, "hdim_v": 8, "dtype": "fp16", "scale": 0.5})"));
+      "seqlen_k": 3, "hdim_q": 8, "hdim_v": 8, "dtype": "fp16", "scale": 0.5, "layout": "bhsd"})"));
   EXPECT_EQ(report["inputs"], Json::parse(R"({"distribution": "normal", "seed": 42,
       "standard_deviation": 0.1, "checksum": "0123456789abcdef"})"));
   EXPECT_EQ(report["device"]["name"], "A \"fine\" GPU, 80 GB");

@@ -160,6 +160,12 @@ TEST(TableReport, OfTheEmulatorSaysThatItsTimesAreNoGpus) {
   EXPECT_THAT(report, HasSubstr("12.506 ms emulated\n"));
 }
 
+TEST(TableReport, ShowsALayoutThatIsNotTheDefault) {
+  RunResult run = sample_run();
+  run.problem.layout = Layout::bshd;
+  EXPECT_THAT(table_report(run, {}), HasSubstr("D=8 Dv=8  fp16 bshd  scale=0.5\n"));
+}
+
 TEST(TableReport, PutsALongReasonOnALineOfItsOwn) {
   RunResult run = sample_run();
   run.device_reason = std::string(90, 'r');
