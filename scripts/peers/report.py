@@ -1,12 +1,13 @@
 """Tables, files and plots of the measurements. No torch; matplotlib only in plot()."""
 import csv
 import json
+from pathlib import Path
 
 from peers.plan import OURS, PEERS, geometric_mean
 
 METHOD = ("TFLOP/s counts 10 x batch x heads x hdim x visible pairs, exactly (causal: S(S+1)/2), over the "
-          "median.\nRatio: the peer's time / ours, median of the rounds (least..largest); above 1 fmha_bwd is "
-          "faster.")
+          "median.\nRatio: the peer's time / ours, median of the rounds (least..largest); above 1, fmha_bwd "
+          "is faster.")
 TIMING_COLUMNS = ("D", "mask", "S", "B", "H", "kernel", *(f"{name} TFLOP/s" for name in (OURS, *PEERS)),
                   *(f"ratio to {peer}" for peer in PEERS))
 ACCURACY_COLUMNS = ("dtype", "D", "mask", "S", "tensor", OURS, *PEERS, "verdict")
@@ -61,6 +62,7 @@ def accuracy_line(shape, tensor, errors, worse):
 def write_files(base, context, rows):
     """base.json: the context and each row with its raw samples; base.csv: a line a sample."""
     records = [row.record() for row in rows]
+    Path(base).parent.mkdir(parents=True, exist_ok=True)
     with open(f"{base}.json", "w", encoding="utf-8") as file:
         json.dump({"schema": 1, "context": context, "rows": records}, file, indent=1)
     with open(f"{base}.csv", "w", encoding="utf-8", newline="") as file:
@@ -83,6 +85,7 @@ def plot(path, rows, title):
 
     hdims = sorted({row.shape.hdim for row in rows})
     masks = list(dict.fromkeys(row.shape.mask for row in rows))
+    ticks = sorted({row.shape.seqlen_q for row in rows})
     figure, panels = pyplot.subplots(len(hdims), len(masks), squeeze=False, sharex=True, sharey=True,
                                      figsize=(4.5 * len(masks), 3.2 * len(hdims)), layout="constrained")
     for panel, (hdim, mask) in zip(panels.flat, ((hdim, mask) for hdim in hdims for mask in masks)):
@@ -92,6 +95,8 @@ def plot(path, rows, title):
             panel.plot([x for x, _ in points], [y for _, y in points], marker=marker, label=name)
         panel.set_title(f"hdim {hdim}, {mask}", fontsize="medium")
         panel.set_xscale("log", base=2)
+        panel.set_xticks(ticks, [str(tick) for tick in ticks])
+        panel.minorticks_off()
         panel.set_ylim(bottom=0)
         panel.grid(alpha=0.3)
     for panel in panels[-1]:
@@ -100,4 +105,5 @@ def plot(path, rows, title):
         panel.set_ylabel("TFLOP/s")
     panels[0, 0].legend()
     figure.suptitle(title)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
