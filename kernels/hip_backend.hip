@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "kernels/device_arch.h"
 #include "kernels/family.h"
 #include "kernels/fill.h"
 #include "kernels/hip_check.h"
@@ -42,8 +43,7 @@ Device describe(int index) {
   device.platform = kPlatform;
   device.index = index;
   device.name = properties.name;
-  device.arch = properties.gcnArchName;
-  device.arch = device.arch.substr(0, device.arch.find(':'));  // "gfx942:sramecc+:xnack-"
+  device.arch = arch_of(properties);
   device.emulated = std::string_view(kPlatform) == "emulator";
   return device;
 }

@@ -26,6 +26,7 @@ using hipEvent_t = cudaEvent_t;
 #define hipMemGetInfo cudaMemGetInfo
 
 #define hipGetDeviceCount cudaGetDeviceCount
+#define hipGetDevice cudaGetDevice
 #define hipSetDevice cudaSetDevice
 #define hipStreamCreate cudaStreamCreate
 #define hipStreamDestroy cudaStreamDestroy

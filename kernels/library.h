@@ -1,0 +1,79 @@
+/* The kernels on a framework's own tensors: the C interface of libfmha_bwd_nvidia.so.
+ *
+ * Every function works on the calling thread's current device, enqueues on `stream` (a cudaStream_t of that
+ * device; NULL is the default stream) and does not synchronise or allocate. It returns 0, or the program's
+ * exit code with one line of why in `message`, cut to `message_bytes` (NULL with 0 where nobody reads it): 2
+ * bad input: names the option of the program, or the member, that is wrong 3  unsupported: no family of that
+ * name, or it refuses the problem 6  the device or its runtime reports an error
+ */
+#ifndef FMHA_BWD_KERNELS_LIBRARY_H
+#define FMHA_BWD_KERNELS_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { FMHA_BWD_FP16 = 0, FMHA_BWD_BF16 = 1, FMHA_BWD_FP32 = 2 };
+enum { FMHA_BWD_NO_MASK = 0, FMHA_BWD_TOP_LEFT = 1, FMHA_BWD_BOTTOM_RIGHT = 2 };
+/* [batch, head, row, column], or [batch, row, head, column]; contiguous. */
+enum { FMHA_BWD_BHSD = 0, FMHA_BWD_BSHD = 1 };
+
+/* Query head h uses key head h / (nhead_q / nhead_k). */
+typedef struct {
+  int64_t batch;
+  int64_t nhead_q;
+  int64_t nhead_k;
+  int64_t seqlen_q;
+  int64_t seqlen_k;
+  int64_t hdim_q;
+  int64_t hdim_v;
+  int dtype;   /* FMHA_BWD_FP16, ... */
+  int mask;    /* FMHA_BWD_NO_MASK, ... */
+  int layout;  /* FMHA_BWD_BHSD or FMHA_BWD_BSHD, of every tensor but lse and d */
+  float scale; /* of the scores */
+} fmha_bwd_problem;
+
+/* Device pointers; elements of the problem's dtype where void. Shapes are those of FMHA_BWD_BHSD. */
+typedef struct {
+  void* q;       /* [batch, nhead_q, seqlen_q, hdim_q] */
+  void* k;       /* [batch, nhead_k, seqlen_k, hdim_q] */
+  void* v;       /* [batch, nhead_k, seqlen_k, hdim_v] */
+  void* d_o;     /* [batch, nhead_q, seqlen_q, hdim_v] */
+  void* o;       /* [batch, nhead_q, seqlen_q, hdim_v] */
+  float* lse;    /* [batch, nhead_q, seqlen_q], natural logarithm; -infinity where a query sees no key */
+  float* d;      /* [batch, nhead_q, seqlen_q], written by the backward */
+  void* dq;      /* [batch, nhead_q, seqlen_q, hdim_q] */
+  void* dk;      /* [batch, nhead_k, seqlen_k, hdim_q] */
+  void* dv;      /* [batch, nhead_k, seqlen_k, hdim_v] */
+  float* dq_acc; /* fmha_bwd_workspace.dq_acc_bytes, 256-byte aligned; NULL where that is 0 */
+  void* scratch; /* fmha_bwd_workspace.scratch_bytes, 256-byte aligned; NULL where that is 0 */
+} fmha_bwd_tensors;
+
+/* What a family needs besides the tensors, and its name. */
+typedef struct {
+  size_t dq_acc_bytes;
+  size_t scratch_bytes;
+  char family[32];
+} fmha_bwd_workspace;
+
+/* Of `family`; "auto" is the fastest that supports the problem on the current device. */
+int fmha_bwd_sizes(const fmha_bwd_problem* problem, const char* family, fmha_bwd_workspace* workspace,
+                   char* message, size_t message_bytes);
+
+/* O and LSE of Q, K and V. Reads and writes no other tensor but scratch. */
+int fmha_bwd_forward(const fmha_bwd_problem* problem, const char* family, const fmha_bwd_tensors* tensors,
+                     void* stream, char* message, size_t message_bytes);
+
+/* D, dQ, dK and dV of Q, K, V, dO, O and LSE. What the outputs, dq_acc and scratch held before does not
+ * matter. */
+int fmha_bwd_backward(const fmha_bwd_problem* problem, const char* family, const fmha_bwd_tensors* tensors,
+                      void* stream, char* message, size_t message_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,227 @@
+// The C interface over this platform's families. A call costs the launches and a few hundred nanoseconds:
+// nothing is allocated, and the device is asked for its architecture once in a process.
+#include "kernels/library.h"
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/mask.h"
+#include "base/problem.h"
+#include "kernels/device_arch.h"
+#include "kernels/family.h"
+#include "kernels/hip_check.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::bad_usage, message); }
+
+/// `value` as an Enum whose enumerators are 0 to `last`.
+template <class Enum>
+Enum enumerator(const char* member, int value, Enum last) {
+  if (value < 0 || value > static_cast<int>(last)) {
+    refuse(std::string(member) + ": " + std::to_string(value) + " is not in 0.." +
+           std::to_string(static_cast<int>(last)));
+  }
+  return static_cast<Enum>(value);
+}
+
+template <class T>
+const T& required(const char* argument, const T* pointer) {
+  if (pointer == nullptr) refuse(std::string(argument) + ": null pointer");
+  return *pointer;
+}
+
+/// A C problem that was checked, and its mask.
+struct Request {
+  Problem problem;
+  Mask mask;
+};
+
+Request request_from(const fmha_bwd_problem& given) {
+  Problem problem;
+  problem.batch = given.batch;
+  problem.nhead_q = given.nhead_q;
+  problem.nhead_k = given.nhead_k;
+  problem.seqlen_q = given.seqlen_q;
+  problem.seqlen_k = given.seqlen_k;
+  problem.hdim_q = given.hdim_q;
+  problem.hdim_v = given.hdim_v;
+  problem.dtype = enumerator("dtype", given.dtype, DType::fp32);
+  problem.scale = given.scale;
+  // LAYOUT: becomes `problem.layout = enumerator("layout", given.layout, Layout::bshd);` once Problem has it.
+  if (given.layout != FMHA_BWD_BHSD) refuse("layout: only 0 (bhsd) is supported");
+  if (const auto complaint = complaint_about(problem)) refuse(*complaint);
+  const MaskKind kind = enumerator("mask", given.mask, MaskKind::bottom_right);
+  return {problem, Mask(kind, problem.seqlen_q, problem.seqlen_k)};
+}
+
+/// The architecture of the current device. The runtime is asked for all devices' at the first call.
+std::string_view current_arch() {
+  static const std::vector<std::string> kArchs = [] {
+    int count = 0;
+    FMHA_BWD_HIP(hipGetDeviceCount(&count));
+    std::vector<std::string> archs;
+    for (int index = 0; index < count; ++index) {
+      hipDeviceProp_t properties = {};
+      FMHA_BWD_HIP(hipGetDeviceProperties(&properties, index));
+      archs.push_back(arch_of(properties));
+    }
+    return archs;
+  }();
+  int device = 0;
+  FMHA_BWD_HIP(hipGetDevice(&device));
+  return kArchs.at(static_cast<std::size_t>(device));
+}
+
+const Family& fastest_family(const Problem& problem) {
+  std::string reasons;
+  for (const Family* family : families()) {
+    const auto refusal = family->refusal(problem, current_arch());
+    if (!refusal) return *family;
+    reasons += "; " + std::string(family->name()) + ": " + *refusal;
+  }
+  throw Error(ExitCode::unsupported, "no kernel supports the problem" + reasons);
+}
+
+/// The family called `name` ("auto": the fastest) that supports `problem` on the current device.
+const Family& family_for(const Problem& problem, std::string_view name) {
+  if (name == "auto") return fastest_family(problem);
+  for (const Family* family : families()) {
+    if (family->name() != name) continue;
+    const auto refusal = family->refusal(problem, current_arch());
+    if (!refusal) return *family;
+    throw Error(ExitCode::unsupported, std::string(name) + ": " + *refusal);
+  }
+  throw Error(ExitCode::unsupported, "no kernel named '" + std::string(name) + "'");
+}
+
+struct NamedPointer {
+  const char* name;
+  const void* pointer;
+  bool needed = true;
+};
+
+template <std::size_t kCount>
+void require(const std::array<NamedPointer, kCount>& pointers) {
+  for (const NamedPointer& named : pointers) {
+    if (named.needed && named.pointer == nullptr) refuse(std::string(named.name) + ": null pointer");
+  }
+}
+
+DeviceTensors tensors_from(const fmha_bwd_tensors& given) {
+  DeviceTensors tensors;
+  tensors.q = given.q;
+  tensors.k = given.k;
+  tensors.v = given.v;
+  tensors.d_o = given.d_o;
+  tensors.o = given.o;
+  tensors.lse = given.lse;
+  tensors.d = given.d;
+  tensors.dq = given.dq;
+  tensors.dk = given.dk;
+  tensors.dv = given.dv;
+  tensors.dq_acc = given.dq_acc;
+  tensors.scratch = given.scratch;
+  return tensors;
+}
+
+void fill_workspace(const fmha_bwd_problem& given, const char* name, fmha_bwd_workspace& workspace) {
+  const Problem problem = request_from(given).problem;
+  const Family& family = family_for(problem, name);
+  workspace.dq_acc_bytes = family.dq_acc_bytes(problem);
+  workspace.scratch_bytes = family.scratch_bytes(problem);
+  std::snprintf(workspace.family, sizeof(workspace.family), "%s", std::string(family.name()).c_str());
+}
+
+void enqueue_forward(const fmha_bwd_problem& given, const char* name, const DeviceTensors& tensors,
+                     hipStream_t stream) {
+  const auto [problem, mask] = request_from(given);
+  const Family& family = family_for(problem, name);
+  require<6>({{{"q", tensors.q},
+               {"k", tensors.k},
+               {"v", tensors.v},
+               {"o", tensors.o},
+               {"lse", tensors.lse},
+               {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
+  family.forward(problem, mask, tensors, stream);
+}
+
+void enqueue_backward(const fmha_bwd_problem& given, const char* name, const DeviceTensors& tensors,
+                      hipStream_t stream) {
+  const auto [problem, mask] = request_from(given);
+  const Family& family = family_for(problem, name);
+  const bool converts = family.dq_acc_bytes(problem) > 0;
+  require<12>({{{"q", tensors.q},
+                {"k", tensors.k},
+                {"v", tensors.v},
+                {"d_o", tensors.d_o},
+                {"o", tensors.o},
+                {"lse", tensors.lse},
+                {"d", tensors.d},
+                {"dq", tensors.dq},
+                {"dk", tensors.dk},
+                {"dv", tensors.dv},
+                {"dq_acc", tensors.dq_acc, converts},
+                {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
+  family.zero_dq(problem, tensors, stream);
+  family.dot_do_o(problem, tensors, stream);
+  family.dq_dk_dv(problem, mask, tensors, stream);
+  if (converts) family.convert_dq(problem, tensors, stream);
+}
+
+/// Runs `body`; 0, or the exit code of what it threw, whose text goes to `message`.
+template <class Body>
+int code_of(char* message, std::size_t message_bytes, Body&& body) noexcept {
+  const auto failed = [&](ExitCode code, const char* text) {
+    if (message != nullptr && message_bytes > 0) std::snprintf(message, message_bytes, "%s", text);
+    return static_cast<int>(code);
+  };
+  try {
+    body();
+    return static_cast<int>(ExitCode::passed);
+  } catch (const Error& error) {
+    return failed(error.code(), error.what());
+  } catch (const std::exception& error) {
+    return failed(ExitCode::device_error, error.what());
+  } catch (...) {
+    return failed(ExitCode::device_error, "an unknown error");
+  }
+}
+
+}  // namespace
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM
+
+namespace library = fmha_bwd::FMHA_BWD_PLATFORM;
+
+int fmha_bwd_sizes(const fmha_bwd_problem* problem, const char* family, fmha_bwd_workspace* workspace,
+                   char* message, size_t message_bytes) {
+  return library::code_of(message, message_bytes, [&] {
+    library::required("workspace", workspace);
+    library::fill_workspace(library::required("problem", problem), &library::required("family", family),
+                            *workspace);
+  });
+}
+
+int fmha_bwd_forward(const fmha_bwd_problem* problem, const char* family, const fmha_bwd_tensors* tensors,
+                     void* stream, char* message, size_t message_bytes) {
+  return library::code_of(message, message_bytes, [&] {
+    library::enqueue_forward(library::required("problem", problem), &library::required("family", family),
+                             library::tensors_from(library::required("tensors", tensors)),
+                             static_cast<hipStream_t>(stream));
+  });
+}
+
+int fmha_bwd_backward(const fmha_bwd_problem* problem, const char* family, const fmha_bwd_tensors* tensors,
+                      void* stream, char* message, size_t message_bytes) {
+  return library::code_of(message, message_bytes, [&] {
+    library::enqueue_backward(library::required("problem", problem), &library::required("family", family),
+                              library::tensors_from(library::required("tensors", tensors)),
+                              static_cast<hipStream_t>(stream));
+  });
+}

@@ -1,0 +1,1 @@
+"""The parts of scripts/compare_peers.py."""
