@@ -3,11 +3,18 @@
 
 #include "kernels/family.h"
 #include "kernels/simt/simt.h"
+#ifdef FMHA_BWD_HAS_HOPPER
+#include "kernels/hopper/hopper.h"
+#endif
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
 std::span<const Family* const> families() {
-  static const std::array<const Family*, 1> kFamilies = {&simt::family()};
+  static const std::array kFamilies = std::to_array<const Family*>({
+#ifdef FMHA_BWD_HAS_HOPPER
+      &hopper::family(),
+#endif
+      &simt::family()});
   return kFamilies;
 }
 

@@ -54,8 +54,7 @@ Request request_from(const fmha_bwd_problem& given) {
   problem.hdim_v = given.hdim_v;
   problem.dtype = enumerator("dtype", given.dtype, DType::fp32);
   problem.scale = given.scale;
-  // LAYOUT: becomes `problem.layout = enumerator("layout", given.layout, Layout::bshd);` once Problem has it.
-  if (given.layout != FMHA_BWD_BHSD) refuse("layout: only 0 (bhsd) is supported");
+  problem.layout = enumerator("layout", given.layout, Layout::bshd);
   if (const auto complaint = complaint_about(problem)) refuse(*complaint);
   const MaskKind kind = enumerator("mask", given.mask, MaskKind::bottom_right);
   return {problem, Mask(kind, problem.seqlen_q, problem.seqlen_k)};

@@ -1,0 +1,60 @@
+#include "kernels/hopper/hopper.h"
+
+#include <limits>
+
+#include "kernels/hopper/launch.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+namespace {
+
+class HopperFamily final : public Family {
+ public:
+  std::string_view name() const override { return "hopper"; }
+
+  std::optional<std::string> refusal(const Problem& p, std::string_view arch) const override {
+    if (arch != "sm_90") return "it needs the architecture sm_90, not " + std::string(arch);
+    if (p.dtype == DType::fp32) return "it multiplies fp16 and bf16, not fp32";
+    if (p.hdim_q != p.hdim_v || (p.hdim_q != 64 && p.hdim_q != 128)) {
+      return "its head dimensions are 64 and 128, the same for keys and values";
+    }
+    // Rows and tiles are counted in 32 bits.
+    const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
+    if (p.batch * p.nhead_q * (longest / 64 + 2) * 2 > std::numeric_limits<std::int32_t>::max()) {
+      return "the problem has more tiles than one launch can cover";
+    }
+    return std::nullopt;
+  }
+
+  std::size_t dq_acc_bytes(const Problem& p) const override {
+    return static_cast<std::size_t>(rows(p) * p.hdim_q) * sizeof(float);
+  }
+  std::size_t scratch_bytes(const Problem& p) const override { return static_cast<std::size_t>(2 * rows(p)) * sizeof(float); }
+
+  void forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+               hipStream_t stream) const override {
+    launch_forward(problem, mask, tensors, stream);
+  }
+  void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/, hipStream_t /*stream*/) const override {}
+  void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
+    launch_dot_do_o(problem, tensors, stream);
+  }
+  void dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+                hipStream_t stream) const override {
+    launch_dq_dk_dv(problem, mask, tensors, stream);
+  }
+  void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
+    launch_convert_dq(problem, tensors, stream);
+  }
+
+ private:
+  static std::int64_t rows(const Problem& p) { return p.hdim_q == 64 ? padded_rows<64>(p) : padded_rows<128>(p); }
+};
+
+}  // namespace
+
+const Family& family() {
+  static const HopperFamily hopper;
+  return hopper;
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
