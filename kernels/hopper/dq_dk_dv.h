@@ -17,6 +17,12 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 #ifndef HOP_ROTATE
 #define HOP_ROTATE 0
 #endif
+#ifndef HOP_STAGGER
+#define HOP_STAGGER 1
+#endif
+#ifndef HOP_TMA
+#define HOP_TMA 1
+#endif
 #ifndef HOP_EARLY_DV
 #define HOP_EARLY_DV 1
 #endif
@@ -58,6 +64,9 @@ struct alignas(1024) SharedMemory {
   std::byte q[Tile::kStages][Tile::kQueryTileBytes];
   std::byte d_o[Tile::kStages][Tile::kQueryTileBytes];
   std::byte ds[Tile::kDsStages][Tile::kDsTileBytes];
+#if HOP_TMA
+  float dq[2][Tile::kTileElements / 2];  // of a warpgroup, on its way out
+#endif
   float lse_log2[Tile::kStages][Tile::kM];
   float d[Tile::kStages][Tile::kM];
   int first_query[Tile::kStages];  // of the tiles in flight
@@ -72,6 +81,9 @@ struct alignas(1024) SharedMemory {
   int start_tile;  // the first to visit of each head
   int next_tile;   // to load
   int next_head;   // to load
+#ifdef HOP_TRACE
+  unsigned trace[2][8][16];
+#endif
   Barrier k_full;
   Barrier v_full;
   Barrier q_full[Tile::kStages];
@@ -115,6 +127,12 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   load_bytes(shared.d[stage], a.d + static_cast<std::int64_t>(index) * Tile::kM, kRowBytes, shared.d_o_full[stage]);
 }
 
+#ifdef HOP_TRACE
+__device__ unsigned trace_out[2][8][16];
+#define TRACE(n) do { if (thread == 0 && t >= 20 && t < 28) shared.trace[half][t - 20][n] = clock(); } while (0)
+#else
+#define TRACE(n)
+#endif
 template <class T, int kHeadDim>
 __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
     const __grid_constant__ DqDkDvArguments<kHeadDim> a) {
@@ -251,7 +269,24 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
     const auto add_dq = [&](const float(&dq)[32], int index) {
       float* const to = a.dq_acc + static_cast<std::int64_t>(index) * Tile::kTileElements +
                         half * (Tile::kTileElements / 2) + 4 * thread;
-#ifndef HOP_NO_DQ
+#if HOP_TMA
+      float* const out = shared.dq[half] + 4 * thread;
+      FMHA_BWD_UNROLL
+      for (int c = 0; c < 8; ++c) {
+        *reinterpret_cast<float4*>(out + c * 4 * kWarpgroup) =
+            float4{dq[4 * c], dq[4 * c + 1], dq[4 * c + 2], dq[4 * c + 3]};
+      }
+      fence_async_proxy();
+      if (warp != 0) {
+        if (half == 0) named_barrier_arrive<kWarpgroup, 2>(); else named_barrier_arrive<kWarpgroup, 3>();
+      } else {
+        if (half == 0) named_barrier<kWarpgroup, 2>(); else named_barrier<kWarpgroup, 3>();
+        if (lane == 0) {
+          add_floats(to - 4 * thread, shared.dq[half], sizeof(shared.dq[half]));
+          store_commit();
+        }
+      }
+#elif !defined(HOP_NO_DQ)
       FMHA_BWD_UNROLL
       for (int c = 0; c < 8; ++c) {
         add_to_global(to + c * 4 * kWarpgroup, dq[4 * c], dq[4 * c + 1], dq[4 * c + 2], dq[4 * c + 3]);
@@ -262,16 +297,23 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
     };
 
     Ring<Tile::kStages> ring;
+    Ring<Tile::kDsStages> ds_out;
+    Ring<Tile::kDsStages> ds_in;
     int previous = 0;
+    int index_before = 0;
+    int index_before_2 = 0;
 
     barrier_wait(shared.k_full, 0);
     barrier_wait(shared.v_full, 0);
+#if HOP_STAGGER
+    if (half == 1) named_barrier<2 * kWarpgroup, 1>();
+#endif
     int t = 0;
     do {
       const int stage = ring.stage;
       float s[kM / 2];
       float dp[kM / 2];
-      // S, behind dV and dK of the tile before.
+      TRACE(0);
       barrier_wait(shared.q_full[stage], ring.parity);
       {
         const std::uint64_t q = descriptor(shared.q[stage]);
@@ -288,17 +330,20 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
         products_commit();
       }
       float dq[32];
-      const int dq_index = shared.tile_index[previous];
-      const int ds_before = (t + 1) % 2;
+      TRACE(1);
+      const int dq_index = index_before_2;
+      index_before_2 = index_before;
+      index_before = shared.tile_index[stage];
       products_wait<1>();
-      if (t > 0) {
-        if (lane == 0) barrier_arrive(shared.query_empty[previous]);
-        barrier_wait(shared.ds_full[ds_before], (t - 1) / 2 % 2);
-      }
+      TRACE(2);
+      if (t > 0 && lane == 0) barrier_arrive(shared.query_empty[previous]);
+      if (t > 1) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+      TRACE(3);
       products_begin();
-      issue_dq(dq, ds_before);  // before the first tile: of nothing, and not added
+      issue_dq(dq, ds_in.stage);  // before the third tile: of nothing, and not added
       products_wait<1>();
       products_finished(s);
+      TRACE(4);
 
       // P of S in place, while dQ is multiplied.
       const float* const lse_log2 = shared.lse_log2[stage] + 2 * (lane % 4);
@@ -330,14 +375,17 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
           if (8 * j + 1 < from8) s[4 * j + 3] = 0.0F;
         }
       }
+      TRACE(5);
       products_wait<0>();
       products_finished(dq);
-      if (t > 0) {
-        if (lane == 0) barrier_arrive(shared.ds_empty[ds_before]);
+      TRACE(6);
+      if (t > 1) {
+        if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
         add_dq(dq, dq_index);
+        ds_in.advance();
       }
 
-      // dP
+      TRACE(7);
       barrier_wait(shared.d_o_full[stage], ring.parity);
       {
         const std::uint64_t d_o = descriptor(shared.d_o[stage]);
@@ -353,6 +401,10 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
         }
         products_commit();
       }
+      TRACE(8);
+#if HOP_STAGGER
+      if (t == 0 && half == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
+#endif
       std::uint32_t p[kM / 16][4];
       const std::uint64_t d_o_rows = descriptor(shared.d_o[stage], Tile::kQueryPanelBytes);
       if constexpr (kEarlyDv) {
@@ -371,6 +423,7 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
         products_wait<0>();
       }
       products_finished(dp);
+      TRACE(9);
 
       // dS of dP
       const float* const d = shared.d[stage] + 2 * (lane % 4);
@@ -396,9 +449,10 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
           multiply<T, kHeadDim, true>(dv, p[i], moved(d_o_rows, i * 2048), t > 0 || i > 0);
       }
 
-      // dS to shared memory for dQ
-      const int ds_stage = t % 2;
-      barrier_wait(shared.ds_empty[ds_stage], (t / 2 + 1) % 2);
+      TRACE(10);
+      const int ds_stage = ds_out.stage;
+      barrier_wait(shared.ds_empty[ds_stage], ds_out.parity ^ 1);
+      ds_out.advance();
       {
         const std::uint32_t to = shared_address(shared.ds[ds_stage] + half * 64 * 128) + matrix_row;
         FMHA_BWD_UNROLL
@@ -407,10 +461,14 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
         }
         fence_async_proxy();
         __syncwarp();
+#if HOP_TMA
+        // Whoever sees dS full sees the warpgroup's dQ buffer free.
+        if (thread == 0) store_wait_for_reads();
+#endif
         if (lane == 0) barrier_arrive(shared.ds_full[ds_stage]);
       }
 
-      // dK += dS^T Q
+      TRACE(11);
       const std::uint64_t q_rows = descriptor(shared.q[stage], Tile::kQueryPanelBytes);
       products_begin();
       FMHA_BWD_UNROLL
@@ -418,23 +476,33 @@ __global__ __launch_bounds__(3 * kWarpgroup, 1) void dq_dk_dv_kernel(
         multiply<T, kHeadDim, true>(dk, ds[i], moved(q_rows, i * 2048), t > 0 || i > 0);
       products_commit();
 
+      TRACE(12);
       previous = stage;
       ring.advance();
     } while (++t < tiles);
     products_wait<0>();
     products_finished(dv);
     products_finished(dk);
-    {
+    for (int left = tiles < 2 ? 1 : 2; left > 0; --left) {
       float dq[32];
-      const int ds_stage = (tiles - 1) % 2;
-      barrier_wait(shared.ds_full[ds_stage], (tiles - 1) / 2 % 2);
+      barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
       products_begin();
-      issue_dq(dq, ds_stage);
+      issue_dq(dq, ds_in.stage);
       products_wait<0>();
       products_finished(dq);
-      add_dq(dq, shared.tile_index[previous]);
+#if HOP_TMA
+      if (left == 1 && tiles > 1) {
+        if (thread == 0) store_wait_for_reads();
+        if (half == 0) named_barrier<kWarpgroup, 2>(); else named_barrier<kWarpgroup, 3>();
+      }
+#endif
+      add_dq(dq, left == 2 ? index_before_2 : index_before);
+      ds_in.advance();
     }
-
+#ifdef HOP_TRACE
+    if (thread == 0 && blockIdx.x == 300)
+      for (int i = 0; i < 8; ++i) for (int j = 0; j < 13; ++j) trace_out[half][i][j] = shared.trace[half][i][j];
+#endif
     // ---- dV and dK out ----
     // V's rows were this warpgroup's alone; Q's stages are free when both have come here.
     std::byte* const dv_out = shared.v + half * 64 * 128;

@@ -33,3 +33,18 @@ void launch_dq_dk_dv(const Problem& p, const Mask& mask, const DeviceTensors& t,
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
+
+#ifdef HOP_TRACE
+#include <cstdio>
+extern "C" void hop_trace() {
+  unsigned h[2][8][16];
+  cudaDeviceSynchronize();
+  cudaMemcpyFromSymbol(h, fmha_bwd::nvidia::hopper::trace_out, sizeof(h));
+  for (int i = 0; i < 8; ++i) for (int w = 0; w < 2; ++w) {
+    printf("t%d w%d @%6u:", i, w, h[w][i][0] - h[0][0][0]);
+    for (int j = 1; j < 13; ++j) printf(" %5d", int(h[w][i][j] - h[w][i][j - 1]));
+    printf("\n");
+  }
+  fflush(stdout);
+}
+#endif

@@ -7,7 +7,10 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 #ifndef HOP_STAGES
-#define HOP_STAGES 4
+#define HOP_STAGES 2
+#endif
+#ifndef HOP_STAGES64
+#define HOP_STAGES64 2
 #endif
 
 /// Sizes of the tiles of stage 2 for head dimension kHeadDim.
@@ -15,8 +18,8 @@ template <int kHeadDim>
 struct Tiling {
   static constexpr int kM = kHeadDim == 64 ? 128 : 64;  // queries
   static constexpr int kN = 128;                        // keys
-  static constexpr int kStages = kHeadDim == 64 ? 3 : HOP_STAGES;  // tiles of Q and of dO in flight
-  static constexpr int kDsStages = 2;
+  static constexpr int kStages = kHeadDim == 64 ? HOP_STAGES64 : HOP_STAGES;  // tiles of Q and of dO in flight
+  static constexpr int kDsStages = 3;
   static constexpr int kPanels = kHeadDim / kPanelColumns;
   static constexpr int kKeyPanelBytes = kN * 128;    // of K and V
   static constexpr int kQueryPanelBytes = kM * 128;  // of Q and dO

@@ -22,4 +22,10 @@ __device__ __forceinline__ void named_barrier() {
   asm volatile("bar.sync %0, %1;" ::"n"(kId), "n"(kThreads) : "memory");
 }
 
+/// Like named_barrier, for threads that don't wait for the others.
+template <int kThreads, int kId>
+__device__ __forceinline__ void named_barrier_arrive() {
+  asm volatile("bar.arrive %0, %1;" ::"n"(kId), "n"(kThreads) : "memory");
+}
+
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
