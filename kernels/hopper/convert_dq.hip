@@ -1,8 +1,9 @@
 // Backward stage 3:  dQ = scale * its fp32 accumulator, rounded to the problem's dtype.
 //
-// The accumulator stands in the order of the registers that stage 2 adds from (tiling.h). A block takes half a tile, 64
-// queries by 64 columns: it reads 16 bytes a thread, coalesced, puts the rounded elements to their rows in shared
-// memory, and writes whole rows of 128 bytes. Bound by memory: 4 bytes read and 2 written an element.
+// The accumulator stands in the order of the registers that stage 2 adds from (tiling.h). A block takes half
+// a tile, 64 queries by 64 columns: it reads 16 bytes a thread, coalesced, puts the rounded elements to their
+// rows in shared memory, and writes whole rows of 128 bytes. Bound by memory: 4 bytes read and 2 written an
+// element.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/hopper/ptx/warpgroup.h"
@@ -30,8 +31,8 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
   __shared__ __align__(16) T block[kSide * kStride];  // [queries, columns]
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
-  const auto* const from =
-      reinterpret_cast<const float4*>(a.dq_acc) + static_cast<std::int64_t>(blockIdx.x) * (kSide * kSide / 4) + thread;
+  const auto* const from = reinterpret_cast<const float4*>(a.dq_acc) +
+                           static_cast<std::int64_t>(blockIdx.x) * (kSide * kSide / 4) + thread;
   const int sum_row = thread / 32 * 16 + lane / 4;  // of the products' sums, and 8 further
   FMHA_BWD_UNROLL
   for (int c = 0; c < kSide / 8; ++c) {
@@ -58,8 +59,9 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
     const int query = pack / (kSide / kPackSize);
     const int column = pack % (kSide / kPackSize) * kPackSize;
     if (first_query + query >= a.seqlen_q) continue;
-    *reinterpret_cast<Pack<T>*>(a.dq + a.strides.offset_of({head_of_batch / a.nhead_q, head_of_batch % a.nhead_q,
-                                                            first_query + query, first_column + column})) =
+    *reinterpret_cast<Pack<T>*>(a.dq +
+                                a.strides.offset_of({head_of_batch / a.nhead_q, head_of_batch % a.nhead_q,
+                                                     first_query + query, first_column + column})) =
         *reinterpret_cast<const Pack<T>*>(&block[query * kStride + column]);
   }
 }

@@ -1,8 +1,10 @@
 // Backward stage 1:  D[row] = sum over the columns of dO[row] * O[row], and what stage 2 wants prepared:
-// LSE in base 2, both padded to whole tiles of queries, and a zeroed accumulator of dQ.
+// LSE in base 2, both padded to whole tiles of queries, and zeros in the accumulator of dQ and in the sums of
+// shared tiles.
 //
-// Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one coalesced
-// access a row, and add up by shuffles; the same threads zero as many floats as the row has columns.
+// Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one
+// coalesced access a row, and add up by shuffles; the same threads zero as many floats as the row has
+// columns. Blocks after those of the rows zero the sums.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/unroll.h"
@@ -14,16 +16,17 @@ constexpr int kThreads = 256;
 
 template <class T>
 struct DotDoOArguments {
-  const T* d_o;       // [batch, nhead_q, seqlen_q, hdim], by `strides`
-  const T* o;         // [batch, nhead_q, seqlen_q, hdim], by `strides`
-  const float* lse;   // [batch, nhead_q, seqlen_q]
-  float* d;           // [batch, nhead_q, seqlen_q]
-  Scratch scratch;    // [batch, nhead_q, padded_seqlen_q]
-  float* dq_acc;      // [batch, nhead_q, padded_seqlen_q, hdim]
+  const T* d_o;      // [batch, nhead_q, seqlen_q, hdim], by `strides`
+  const T* o;        // [batch, nhead_q, seqlen_q, hdim], by `strides`
+  const float* lse;  // [batch, nhead_q, seqlen_q]
+  float* d;          // [batch, nhead_q, seqlen_q]
+  Scratch scratch;   // [batch, nhead_q, padded_seqlen_q]
+  float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, hdim]
   Strides strides;
   int nhead_q;
   int seqlen_q;
   int padded_seqlen_q;
+  std::int64_t rows;  // padded, of all heads
 };
 
 template <class T, int kHeadDim>
@@ -31,6 +34,12 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kSharers = kHeadDim / kPackSize;  // threads of a row
   constexpr int kRows = kThreads / kSharers;      // of a block; they divide the padded length
+  if (static_cast<std::int64_t>(blockIdx.x) * kRows >= a.rows) {
+    const std::int64_t quad =
+        (static_cast<std::int64_t>(blockIdx.x) - a.rows / kRows) * kThreads + threadIdx.x;
+    if (quad < a.scratch.zeroed / 4) reinterpret_cast<float4*>(a.scratch.sums)[quad] = float4{};
+    return;
+  }
   const int sharer = static_cast<int>(threadIdx.x) % kSharers;
   const std::int64_t padded_row = static_cast<std::int64_t>(blockIdx.x) * kRows + threadIdx.x / kSharers;
   const auto head_of_batch = static_cast<int>(padded_row / a.padded_seqlen_q);
@@ -48,7 +57,6 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
   FMHA_BWD_UNROLL
   for (int distance = kSharers / 2; distance > 0; distance /= 2) sum += __shfl_xor(sum, distance);
   if (sharer == 0) {
-    constexpr float kLog2E = 1.44269504F;
     float lse_log2 = INFINITY;
     if (exists) {
       const std::int64_t at = static_cast<std::int64_t>(head_of_batch) * a.seqlen_q + row;
@@ -72,17 +80,20 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
     constexpr int kRows = kThreads * Pack<T>::kSize / kHeadDim;
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
     const std::int64_t rows = padded_rows<kHeadDim>(p);
+    const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
+    const std::int64_t blocks = rows / kRows + divided_up(scratch.zeroed / 4, kThreads);
     const DotDoOArguments<T> arguments = {static_cast<const T*>(t.d_o),
                                           static_cast<const T*>(t.o),
                                           t.lse,
                                           t.d,
-                                          scratch_of<kHeadDim>(p, t),
+                                          scratch,
                                           t.dq_acc,
                                           strides_of(TensorId::d_o, p),
                                           static_cast<int>(p.nhead_q),
                                           static_cast<int>(p.seqlen_q),
-                                          static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM};
-    launch(dot_do_o_kernel<T, kHeadDim>, rows / kRows, kThreads, 0, stream, arguments);
+                                          static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM,
+                                          rows};
+    launch(dot_do_o_kernel<T, kHeadDim>, blocks, kThreads, 0, stream, arguments);
   });
 }
 

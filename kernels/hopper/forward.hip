@@ -2,15 +2,15 @@
 //
 //   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores
 //
-// Tiling: a block of two warpgroups owns kM = 128 queries of one head, 64 a warpgroup, and walks over the tiles of
-// kN = 128 keys that any of them sees, with a running maximum and sum of each row (online softmax; Milakov and
-// Gimelshein, arXiv:1805.02867). Tiles of K and V come by the copy engine, two in flight; P goes from the sums of S to
-// the next product in registers; O leaves through Q's place in shared memory.
+// Tiling: a block of two warpgroups owns kM = 128 queries of one head, 64 a warpgroup, and walks over the
+// tiles of kN = 128 keys that any of them sees, with a running maximum and sum of each row (online softmax;
+// Milakov and Gimelshein, arXiv:1805.02867). Tiles of K and V come by the copy engine, two in flight; P goes
+// from the sums of S to the next product in registers; O leaves through Q's place in shared memory.
 //
 // Budget at hdim 128: 64 sums of O and 64 of S a thread, 160 KB of shared memory, one block an SM.
 //
-// Why it is fast enough: it is not timed; 16k tokens take milliseconds. Masks cost on boundary tiles only, tiles that
-// nobody sees are skipped, and the longest rows of a causal problem start first.
+// Why it is fast enough: it is not timed; 16k tokens take milliseconds. Masks cost on boundary tiles only,
+// tiles that nobody sees are skipped, and the longest rows of a causal problem start first.
 #include "kernels/hopper/launch.h"
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/ptx/wgmma.h"
@@ -72,15 +72,19 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
   // Up to this key every query of the tile sees all.
   const int all_see = static_cast<int>(a.mask.visible_keys(first_query).end);
   const int query = first_query + 64 * half + 16 * warp + lane / 4;  // and query + 8
-  const auto end_key_of = [&](int q) { return q < seqlen_q ? static_cast<int>(a.mask.visible_keys(q).end) : 0; };
+  const auto end_key_of = [&](int q) {
+    return q < seqlen_q ? static_cast<int>(a.mask.visible_keys(q).end) : 0;
+  };
 
   const auto load_keys = [&](int tile) {
     const int stage = tile % kStages;
     barrier_arrive_expecting(shared.full[stage], 2 * kPanels * kPanelBytes);
     FMHA_BWD_UNROLL
     for (int p = 0; p < kPanels; ++p) {
-      load_tile(shared.k[stage] + p * kPanelBytes, a.k, p * kPanelColumns, tile * kN, head_k, batch, shared.full[stage]);
-      load_tile(shared.v[stage] + p * kPanelBytes, a.v, p * kPanelColumns, tile * kN, head_k, batch, shared.full[stage]);
+      load_tile(shared.k[stage] + p * kPanelBytes, a.k, p * kPanelColumns, tile * kN, head_k, batch,
+                shared.full[stage]);
+      load_tile(shared.v[stage] + p * kPanelBytes, a.v, p * kPanelColumns, tile * kN, head_k, batch,
+                shared.full[stage]);
     }
   };
 
@@ -94,8 +98,8 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     barrier_arrive_expecting(shared.q_full, kPanels * kPanelBytes);
     for (int p = 0; p < kPanels; ++p) {
       for (int h = 0; h < 2; ++h) {
-        load_tile(shared.q + p * kPanelBytes + h * 64 * 128, a.q, p * kPanelColumns, first_query + 64 * h, head, batch,
-                  shared.q_full);
+        load_tile(shared.q + p * kPanelBytes + h * 64 * 128, a.q, p * kPanelColumns, first_query + 64 * h,
+                  head, batch, shared.q_full);
       }
     }
     for (int tile = 0; tile < kStages && tile < tiles; ++tile) load_keys(tile);
@@ -212,7 +216,6 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
 
 void launch_forward(const Problem& p, const Mask& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
-    constexpr float kLog2E = 1.44269504F;
     const std::int64_t heads = p.batch * p.nhead_q;
     const ForwardArguments arguments = {tensor_map(t.q, TensorId::q, p, 64),
                                         tensor_map(t.k, TensorId::k, p, kN),
@@ -224,8 +227,8 @@ void launch_forward(const Problem& p, const Mask& mask, const DeviceTensors& t, 
                                         static_cast<int>(p.nhead_q),
                                         static_cast<int>(p.group_size()),
                                         static_cast<int>(heads)};
-    launch(forward_kernel<T, kHeadDim>, (p.seqlen_q + kM - 1) / kM * heads, kThreads, sizeof(ForwardShared<kHeadDim>),
-           stream, arguments);
+    launch(forward_kernel<T, kHeadDim>, (p.seqlen_q + kM - 1) / kM * heads, kThreads,
+           sizeof(ForwardShared<kHeadDim>), stream, arguments);
   });
 }
 

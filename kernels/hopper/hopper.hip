@@ -1,5 +1,7 @@
 #include "kernels/hopper/hopper.h"
 
+#include <array>
+#include <atomic>
 #include <limits>
 
 #include "kernels/hopper/launch.h"
@@ -26,15 +28,20 @@ class HopperFamily final : public Family {
   }
 
   std::size_t dq_acc_bytes(const Problem& p) const override {
-    return static_cast<std::size_t>(rows(p) * p.hdim_q) * sizeof(float);
+    const std::int64_t rows = p.hdim_q == 64 ? padded_rows<64>(p) : padded_rows<128>(p);
+    return static_cast<std::size_t>(rows * p.hdim_q) * sizeof(float);
   }
-  std::size_t scratch_bytes(const Problem& p) const override { return static_cast<std::size_t>(2 * rows(p)) * sizeof(float); }
+  std::size_t scratch_bytes(const Problem& p) const override {
+    const Scratch scratch = p.hdim_q == 64 ? scratch_of<64>(p, nullptr) : scratch_of<128>(p, nullptr);
+    return static_cast<std::size_t>(scratch.bytes);
+  }
 
   void forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
     launch_forward(problem, mask, tensors, stream);
   }
-  void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/, hipStream_t /*stream*/) const override {}
+  void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
+               hipStream_t /*stream*/) const override {}
   void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_dot_do_o(problem, tensors, stream);
   }
@@ -45,12 +52,22 @@ class HopperFamily final : public Family {
   void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_convert_dq(problem, tensors, stream);
   }
-
- private:
-  static std::int64_t rows(const Problem& p) { return p.hdim_q == 64 ? padded_rows<64>(p) : padded_rows<128>(p); }
 };
 
 }  // namespace
+
+std::int64_t processors() {
+  static std::array<std::atomic<int>, 64> known = {};
+  int device = 0;
+  FMHA_BWD_HIP(hipGetDevice(&device));
+  std::atomic<int>& count = known.at(static_cast<std::size_t>(device));
+  if (count == 0) {
+    int found = 0;
+    FMHA_BWD_HIP(hipDeviceGetAttribute(&found, hipDeviceAttributeMultiprocessorCount, device));
+    count = found;
+  }
+  return count;
+}
 
 const Family& family() {
   static const HopperFamily hopper;

@@ -1,36 +1,52 @@
 // What the launchers of the hopper kernels share; the launchers themselves, one a kernel.
 #pragma once
 
-#include <utility>
-
 #include "kernels/family.h"
 #include "kernels/hip_check.h"
+#include "kernels/hopper/share_out.h"
 #include "kernels/hopper/tiling.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-void launch_forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors, hipStream_t stream);
+void launch_forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+                    hipStream_t stream);
 void launch_dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
-void launch_dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTensors& tensors, hipStream_t stream);
+void launch_dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+                     hipStream_t stream);
 void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
+
+inline constexpr float kLog2E = 1.44269504F;
 
 /// The parts of scratch, from stage 1 to stage 2; rows are padded to whole tiles of queries.
 struct Scratch {
-  float* lse_log2;  // [batch, nhead_q, padded rows]: LSE log2 e; +infinity where P is to be 0: in rows that see no key, and
-                    // in those past seqlen_q
-  float* d;         // [batch, nhead_q, padded rows]: D; 0 past seqlen_q
+  float* lse_log2 = nullptr;  // [batch, nhead_q, padded rows]: LSE log2 e; +infinity where P is to be 0: in
+                              // rows that see no key, and in those past seqlen_q
+  float* d = nullptr;  // [batch, nhead_q, padded rows]: D; 0 past seqlen_q
+  float* sums =
+      nullptr;  // [shared key tiles, 2, kN * hdim]: dK / scale and dV of shared tiles; zero before stage 2
+  unsigned* arrivals = nullptr;  // [shared key tiles]: blocks that have added; zero before stage 2
+  std::int64_t zeroed = 0;       // floats and counters from sums on, a multiple of 4
+  std::int64_t bytes = 0;
 };
 
-/// Rows of all heads, each head's padded to whole tiles.
-template <int kHeadDim>
-std::int64_t padded_rows(const Problem& problem) {
-  return problem.batch * problem.nhead_q * query_tiles<kHeadDim>(problem) * Tiling<kHeadDim>::kM;
-}
+/// Multiprocessors of the current device; asked for once a device.
+std::int64_t processors();
 
+/// Where the parts begin in the family's scratch, which starts at `start`.
 template <int kHeadDim>
-Scratch scratch_of(const Problem& problem, const DeviceTensors& tensors) {
-  auto* const floats = static_cast<float*>(tensors.scratch);
-  return {floats, floats + padded_rows<kHeadDim>(problem)};
+Scratch scratch_of(const Problem& problem, void* start) {
+  const std::int64_t rows = padded_rows<kHeadDim>(problem);
+  const std::int64_t shared = share_out_of<kHeadDim>(problem, processors()).shared;
+  const std::int64_t sums = shared * 2 * Tiling<kHeadDim>::kKeyTileElements;
+  Scratch scratch;
+  scratch.zeroed = sums + divided_up(shared, 4) * 4;
+  scratch.bytes = (2 * rows + scratch.zeroed) * static_cast<std::int64_t>(sizeof(float));
+  if (start == nullptr) return scratch;
+  scratch.lse_log2 = static_cast<float*>(start);
+  scratch.d = scratch.lse_log2 + rows;
+  scratch.sums = scratch.d + rows;
+  scratch.arrivals = reinterpret_cast<unsigned*>(scratch.sums + sums);
+  return scratch;
 }
 
 /// Calls `body.template operator()<T, kHeadDim>()` for a problem that the family takes.
@@ -46,12 +62,13 @@ void with_types(const Problem& problem, Body&& body) {
 
 /// Starts `threads` threads in each of `blocks` blocks with `shared_bytes` bytes of dynamic shared memory.
 template <class Arguments>
-void launch(void (*kernel)(Arguments), std::int64_t blocks, int threads, std::size_t shared_bytes, hipStream_t stream,
-            const Arguments& arguments) {
+void launch(void (*kernel)(Arguments), std::int64_t blocks, int threads, std::size_t shared_bytes,
+            hipStream_t stream, const Arguments& arguments) {
   FMHA_BWD_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                   hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
-  hipLaunchKernelGGL(kernel, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)), shared_bytes,
-                     stream, arguments);
+                                   hipFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(shared_bytes)));
+  hipLaunchKernelGGL(kernel, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)),
+                     shared_bytes, stream, arguments);
   check_launch("the launch of a hopper kernel");
 }
 

@@ -1,4 +1,5 @@
-// Tensor maps: how the bulk copy engine finds a tile of a tensor. Made on the host, passed to kernels by value as a
+// Tensor maps: how the bulk copy engine finds a tile of a tensor. Made on the host, passed to kernels by
+// value as a
 // __grid_constant__ parameter.
 #pragma once
 
@@ -11,11 +12,12 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 using TensorMap = CUtensorMap;
 
-inline constexpr int kPanelColumns = 64;  // one row of 128 bytes
+inline constexpr int kPanelColumns = 64;
+inline constexpr int kPanelRowBytes = 128;
 
-/// The map of tensor `id`, which stands at `data`, in boxes of box_rows rows (at most 256) by kPanelColumns columns,
-/// 128-byte swizzled in shared memory. The tensor has 16-bit elements and rows that start on multiples of 16 bytes.
-/// Throws Error (device_error) where the driver refuses the map.
+/// The map of tensor `id`, which stands at `data`, in boxes of box_rows rows (at most 256) by kPanelColumns
+/// columns, 128-byte swizzled in shared memory. The tensor has 16-bit elements and rows that start on
+/// multiples of 16 bytes. Throws Error (device_error) where the driver refuses the map.
 TensorMap tensor_map(void* data, TensorId id, const Problem& problem, int box_rows);
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

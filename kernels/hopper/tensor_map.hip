@@ -17,9 +17,11 @@ Encode find_encode() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult result = {};
   constexpr unsigned kCuda12 = 12000;
-  FMHA_BWD_HIP(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kCuda12, cudaEnableDefault, &result));
+  FMHA_BWD_HIP(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kCuda12,
+                                                cudaEnableDefault, &result));
   if (result != cudaDriverEntryPointSuccess || function == nullptr) {
-    throw Error(ExitCode::device_error, "the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12 or newer");
+    throw Error(ExitCode::device_error,
+                "the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12 or newer");
   }
   return reinterpret_cast<Encode>(function);
 }
@@ -32,17 +34,19 @@ TensorMap tensor_map(void* data, TensorId id, const Problem& problem, int box_ro
   const Strides stride = strides_of(id, problem);
   const auto count = [](std::int64_t elements) { return static_cast<cuuint64_t>(elements); };
   const auto bytes = [&](std::int64_t elements) { return count(elements) * sizeof(Half); };
-  const cuuint64_t extents[4] = {count(shape.column), count(shape.row), count(shape.head), count(shape.batch)};
+  const cuuint64_t extents[4] = {count(shape.column), count(shape.row), count(shape.head),
+                                 count(shape.batch)};
   const cuuint64_t strides[3] = {bytes(stride.row), bytes(stride.head), bytes(stride.batch)};
   const cuuint32_t box[4] = {kPanelColumns, static_cast<cuuint32_t>(box_rows), 1, 1};
   const cuuint32_t element_strides[4] = {1, 1, 1, 1};
   TensorMap map = {};
   const CUresult status = encode(
-      &map, problem.dtype == DType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4, data,
-      extents, strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      &map, problem.dtype == DType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+      4, data, extents, strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
-    throw Error(ExitCode::device_error, "cuTensorMapEncodeTiled: error " + std::to_string(static_cast<int>(status)));
+    throw Error(ExitCode::device_error,
+                "cuTensorMapEncodeTiled: error " + std::to_string(static_cast<int>(status)));
   }
   return map;
 }

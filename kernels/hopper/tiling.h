@@ -1,40 +1,58 @@
-// Sizes that the stages of the backward share.
+// Sizes of the tiles of the backward, and the order of dQ's accumulator.
+//
+// A tile of queries has kM rows of Q and dO, a tile of keys kN rows of K and V. In shared memory they stand
+// in panels of 64 columns, as ptx/wgmma.h wants them; dS^T is [kN keys][kM queries], in panels of 64 queries.
+//
+// The accumulator of dQ is [batch, nhead_q, query_tiles, kM * hdim] floats, a tile in the order of the
+// registers that it is added from: [half][8][128 threads][4] floats, thread t of a half's warpgroup adding
+// its sums r = 4 c to 4 c + 3 at [c][t]. A half is 64 queries by 64 columns: of dQ the left and the right
+// columns where hdim is 128; of dQ^T the first and the last 64 queries where hdim is 64. So additions are of
+// 16 bytes, coalesced, straight from registers.
 #pragma once
+
+#include <cstddef>
 
 #include "base/problem.h"
 #include "kernels/hopper/tensor_map.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-#ifndef HOP_STAGES
-#define HOP_STAGES 2
-#endif
-#ifndef HOP_STAGES64
-#define HOP_STAGES64 2
-#endif
-
-/// Sizes of the tiles of stage 2 for head dimension kHeadDim.
 template <int kHeadDim>
 struct Tiling {
-  static constexpr int kM = kHeadDim == 64 ? 128 : 64;  // queries
-  static constexpr int kN = 128;                        // keys
-  static constexpr int kStages = kHeadDim == 64 ? HOP_STAGES64 : HOP_STAGES;  // tiles of Q and of dO in flight
-  static constexpr int kDsStages = 3;
+  static_assert(kHeadDim == 64 || kHeadDim == 128);
+  static constexpr int kM = kHeadDim == 64 ? 128 : 64;
+  static constexpr int kN = 128;
+  static constexpr int kStages = kHeadDim == 64 ? 2 : 3;  // tiles of Q and of dO in shared memory
+  static constexpr int kDsStages = 3;                     // tiles of dS in shared memory
   static constexpr int kPanels = kHeadDim / kPanelColumns;
-  static constexpr int kKeyPanelBytes = kN * 128;    // of K and V
-  static constexpr int kQueryPanelBytes = kM * 128;  // of Q and dO
+  static constexpr int kKeyPanelBytes = kN * kPanelRowBytes;
+  static constexpr int kQueryPanelBytes = kM * kPanelRowBytes;
+  static constexpr int kDsPanelBytes = kN * kPanelRowBytes;
   static constexpr int kKeyTileBytes = kPanels * kKeyPanelBytes;
   static constexpr int kQueryTileBytes = kPanels * kQueryPanelBytes;
-  static constexpr int kDsPanelBytes = kN * 128;  // dS^T: [keys][64 queries]
-  static constexpr int kDsTileBytes = kM / 64 * kDsPanelBytes;
-  static constexpr int kTileElements = kM * kHeadDim;
+  static constexpr int kDsTileBytes = kM / kPanelColumns * kDsPanelBytes;
+  static constexpr int kQueryTileElements = kM * kHeadDim;
+  static constexpr int kKeyTileElements = kN * kHeadDim;
 };
+
+constexpr std::int64_t divided_up(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
 /// Tiles of queries of one head.
 template <int kHeadDim>
-std::int64_t query_tiles(const Problem& problem) {
-  constexpr std::int64_t kM = Tiling<kHeadDim>::kM;
-  return (problem.seqlen_q + kM - 1) / kM;
+constexpr std::int64_t query_tiles(const Problem& problem) {
+  return divided_up(problem.seqlen_q, Tiling<kHeadDim>::kM);
+}
+
+/// Tiles of keys of one head.
+template <int kHeadDim>
+constexpr std::int64_t key_tiles(const Problem& problem) {
+  return divided_up(problem.seqlen_k, Tiling<kHeadDim>::kN);
+}
+
+/// Rows of Q of all heads, each head's padded to whole tiles.
+template <int kHeadDim>
+constexpr std::int64_t padded_rows(const Problem& problem) {
+  return problem.batch * problem.nhead_q * query_tiles<kHeadDim>(problem) * Tiling<kHeadDim>::kM;
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

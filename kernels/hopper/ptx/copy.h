@@ -1,5 +1,5 @@
-// The bulk copy engine (TMA): tiles of tensors and runs of bytes between global and shared memory, completing on a
-// barrier (PTX ISA, "cp.async.bulk").
+// The bulk copy engine (TMA): tiles of tensors and runs of bytes between global and shared memory, completing
+// on a barrier (PTX ISA, "cp.async.bulk").
 #pragma once
 
 #include "kernels/hopper/ptx/mbarrier.h"
@@ -7,36 +7,38 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// Loads the box of `map` that starts at (column, row, head, batch) to `to`; rows outside the tensor arrive as zeros.
-/// The box's bytes, all of them, count on `barrier`.
-__device__ __forceinline__ void load_tile(void* to, const TensorMap& map, int column, int row, int head, int batch,
-                                          Barrier& barrier) {
+/// Loads the box of `map` that starts at (column, row, head, batch) to `to`; rows outside the tensor arrive
+/// as zeros. The box's bytes, all of them, count on `barrier`.
+__device__ __forceinline__ void load_tile(void* to, const TensorMap& map, int column, int row, int head,
+                                          int batch, Barrier& barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], [%6];"
-      ::"r"(shared_address(to)),
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
+      "%5}], [%6];" ::"r"(shared_address(to)),
       "l"(&map), "r"(column), "r"(row), "r"(head), "r"(batch), "r"(shared_address(&barrier))
       : "memory");
 }
 
 /// Loads `bytes` bytes, a multiple of 16, between addresses that are multiples of 16.
 __device__ __forceinline__ void load_bytes(void* to, const void* from, unsigned bytes, Barrier& barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(to)),
-               "l"(from), "r"(bytes), "r"(shared_address(&barrier))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(&barrier))
+      : "memory");
 }
 
-/// Stores the box at `from` to the box of `map` that starts at (column, row, head, batch), without the rows outside the
-/// tensor. Part of the thread's current store group.
+/// Stores the box at `from` to the box of `map` that starts at (column, row, head, batch), without the rows
+/// outside the tensor. Part of the thread's current store group.
 __device__ __forceinline__ void store_tile(const TensorMap& map, int column, int row, int head, int batch,
                                            const void* from) {
-  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(&map),
-               "r"(column), "r"(row), "r"(head), "r"(batch), "r"(shared_address(from))
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(&map),
+      "r"(column), "r"(row), "r"(head), "r"(batch), "r"(shared_address(from))
+      : "memory");
 }
 
-/// Adds `bytes` bytes of floats at `from` to those at `to`, each addition atomic; addresses and bytes are multiples of 16.
-/// Part of the thread's current store group.
+/// Adds `bytes` bytes of floats at `from` to those at `to`, each addition atomic; addresses and bytes are
+/// multiples of 16. Part of the thread's current store group.
 __device__ __forceinline__ void add_floats(float* to, const float* from, unsigned bytes) {
   asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
                "r"(shared_address(from)), "r"(bytes)
@@ -46,16 +48,20 @@ __device__ __forceinline__ void add_floats(float* to, const float* from, unsigne
 /// Ends the thread's store group.
 __device__ __forceinline__ void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 /// Waits until shared memory has been read by all of the thread's store groups.
-__device__ __forceinline__ void store_wait_for_reads() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
+__device__ __forceinline__ void store_wait_for_reads() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
 
 /// Ends the thread's store group and waits until shared memory has been read by all of them.
 __device__ __forceinline__ void store_commit_and_wait_for_reads() {
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-/// Orders the thread's ordinary writes to shared memory before what the copy engine and the tensor cores read after
-/// the next barrier.
-__device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+/// Orders the thread's ordinary writes to shared memory before what the copy engine and the tensor cores read
+/// after the next barrier.
+__device__ __forceinline__ void fence_async_proxy() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
 
 __device__ __forceinline__ void prefetch(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");

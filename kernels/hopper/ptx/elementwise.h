@@ -31,17 +31,18 @@ __device__ __forceinline__ std::uint32_t pack<Bfloat16>(float low, float high) {
   return packed;
 }
 
-/// Four 8 x 8 matrices of 16-bit elements to shared memory: lane l gives the address of row l % 8 of matrix l / 8; of
-/// matrix i, a lane holds row l / 4, columns 2 (l % 4) and the next, in word i.
+/// Four 8 x 8 matrices of 16-bit elements to shared memory: lane l gives the address of row l % 8 of matrix l
+/// / 8; of matrix i, a lane holds row l / 4, columns 2 (l % 4) and the next, in word i.
 __device__ __forceinline__ void store_matrices(std::uint32_t address, const std::uint32_t (&words)[4]) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
-               "r"(words[1]), "r"(words[2]), "r"(words[3])
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+               "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
                : "memory");
 }
 
 /// Adds four floats to global memory, each addition atomic; `to` is a multiple of 16 bytes.
 __device__ __forceinline__ void add_to_global(float* to, float a, float b, float c, float d) {
-  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(a), "f"(b), "f"(c), "f"(d)
+  asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(a), "f"(b), "f"(c),
+               "f"(d)
                : "memory");
 }
 

@@ -1,7 +1,9 @@
-// Barriers in shared memory that count arrivals of threads and bytes of the copy engine (PTX ISA, "mbarrier").
+// Barriers in shared memory that count arrivals of threads and bytes of the copy engine (PTX ISA,
+// "mbarrier").
 //
-// A barrier goes through phases 0, 1, 0, 1...: a phase ends when the expected number of arrivals and bytes has come.
-// A waiter names the parity of the phase whose end it waits for; waiting for parity 1 on a fresh barrier returns at once.
+// A barrier goes through phases 0, 1, 0, 1...: a phase ends when the expected number of arrivals and bytes
+// has come. A waiter names the parity of the phase whose end it waits for; waiting for parity 1 on a fresh
+// barrier returns at once.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +17,11 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// Each phase waits for `arrivals` arrivals. One thread does it, then fence_barrier_init, then a block-wide barrier.
+/// Each phase waits for `arrivals` arrivals. One thread does it, then fence_barrier_init, then a block-wide
+/// barrier.
 __device__ __forceinline__ void barrier_init(Barrier& barrier, unsigned arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&barrier)), "r"(arrivals)
+               : "memory");
 }
 
 /// Makes initialised barriers known to the copy engine.
@@ -32,7 +36,8 @@ __device__ __forceinline__ void barrier_arrive(Barrier& barrier) {
 
 /// One arrival, and `bytes` more bytes that the copy engine will bring in this phase.
 __device__ __forceinline__ void barrier_arrive_expecting(Barrier& barrier, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)), "r"(bytes)
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)),
+               "r"(bytes)
                : "memory");
 }
 

@@ -1,12 +1,13 @@
-// Warpgroups: four warps that issue matrix products together, and share out the registers of a block among them.
+// Warpgroups: four warps that issue matrix products together, and share out the registers of a block among
+// them.
 #pragma once
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 inline constexpr int kWarpgroup = 128;
 
-/// Every thread of a warpgroup gets kRegisters registers, from the block's pool or back to it. kRegisters is a multiple
-/// of 8; taking waits until the pool has them.
+/// Every thread of a warpgroup gets kRegisters registers, from the block's pool or back to it. kRegisters is
+/// a multiple of 8; taking waits until the pool has them.
 template <int kRegisters>
 __device__ __forceinline__ void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));

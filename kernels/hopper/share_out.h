@@ -1,0 +1,58 @@
+// How the tiles of keys are shared out among the blocks of stage 2.
+//
+// Most blocks own one tile. When they run in whole waves, one block a multiprocessor, the last wave is often
+// nearly empty: 2048 tiles on 132 multiprocessors are 15 waves and half of one, and take the time of 16. The
+// tiles of that last wave are therefore walked over by several blocks each, every one over its share of the
+// queries. They add dK and dV up in fp32, and the last of them to finish rounds the sums and stores them. A
+// problem of fewer tiles than multiprocessors gets more blocks in the same way.
+#pragma once
+
+#include "base/mask.h"
+#include "base/problem.h"
+#include "kernels/hopper/tiling.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+
+struct ShareOut {
+  std::int64_t owned = 0;   // tiles with a block of their own: the first ones
+  std::int64_t shared = 0;  // tiles after those
+  std::int64_t parts = 1;   // blocks of a shared tile
+
+  std::int64_t blocks() const { return owned + shared * parts; }
+};
+
+/// For `tiles` tiles of keys, each walked over by up to `walk` tiles of queries, on `processors`
+/// multiprocessors: the fewest rounds of work in the last wave, where the start and the end of a block cost
+/// as much as kBlockCost tiles.
+constexpr ShareOut share_out(std::int64_t tiles, std::int64_t walk, std::int64_t processors) {
+  constexpr std::int64_t kBlockCost = 5;
+  constexpr std::int64_t kMaxParts = 16;
+  ShareOut best{tiles, 0, 1};
+  const std::int64_t last_wave = tiles % processors;
+  std::int64_t least = last_wave == 0 ? 0 : walk + kBlockCost;
+  for (std::int64_t parts = 2; parts <= kMaxParts && parts <= walk; ++parts) {
+    const std::int64_t cost =
+        divided_up(last_wave * parts, processors) * (divided_up(walk, parts) + kBlockCost);
+    if (cost >= least) continue;
+    least = cost;
+    best = {tiles - last_wave, last_wave, parts};
+  }
+  return best;
+}
+
+/// The share-out of a problem's tiles on the current device, whatever the mask; `for_mask` says where it is
+/// used.
+template <int kHeadDim>
+ShareOut share_out_of(const Problem& problem, std::int64_t processors) {
+  return share_out(key_tiles<kHeadDim>(problem) * problem.batch * problem.nhead_k,
+                   query_tiles<kHeadDim>(problem) * problem.group_size(), processors);
+}
+
+/// The same under `mask`: where some queries see no key of a tile, the last wave is short anyway, and its
+/// tiles are shared only if there is no other wave.
+inline ShareOut for_mask(const ShareOut& any, const Mask& mask) {
+  const bool all_see_all = mask.visible_keys(0).end == mask.seqlen_k();
+  return all_see_all || any.owned == 0 ? any : ShareOut{any.owned + any.shared, 0, 1};
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
