@@ -194,7 +194,8 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
       s[4 * j + 3] = exp2_approximate(s[4 * j + 3] * a.scale_log2 - rows[j].y);
     }
     if (hides) {
-      const int* const first_seen_by = shared.first_seen_by + 64 * kHalf + 16 * warp + lane / 4;
+      const int row = thread_of_warpgroup();
+      const int* const first_seen_by = shared.first_seen_by + 64 * kHalf + row / 32 * 16 + row % 32 / 4;
       const int from0 = first_seen_by[0] - first_query - 2 * (lane % 4);
       const int from8 = first_seen_by[8] - first_query - 2 * (lane % 4);
       FMHA_BWD_UNROLL
@@ -253,7 +254,7 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     if (t > 1) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
-      add_sums(dq_of_visit(t - 2), dq, thread);
+      add_sums(dq_of_visit(t - 2), dq, thread_of_warpgroup());
     }
     __syncwarp();
     ring.advance();

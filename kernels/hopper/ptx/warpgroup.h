@@ -6,6 +6,13 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 inline constexpr int kWarpgroup = 128;
 
+/// The thread's place in its warpgroup, read anew: a value that is seldom used need not hold a register meanwhile.
+__device__ __forceinline__ int thread_of_warpgroup() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread % kWarpgroup;
+}
+
 /// Every thread of a warpgroup gets kRegisters registers, from the block's pool or back to it. kRegisters is
 /// a multiple of 8; taking waits until the pool has them.
 template <int kRegisters>
