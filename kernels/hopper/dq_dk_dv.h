@@ -94,13 +94,12 @@ __device__ __forceinline__ void multiply_dq(float (&dq)[32], const std::byte* ds
   products_commit();
 }
 
-/// Adds a thread's sums to [kCount / 4][128 threads][4] floats at `to`.
+/// Adds a thread's sums to [kCount / 4][128 threads][4] floats; `to` is the thread's place in the first of them.
 template <int kCount>
-__device__ __forceinline__ void add_sums(float* to, const float (&sums)[kCount], int thread) {
+__device__ __forceinline__ void add_sums(float* to, const float (&sums)[kCount]) {
   FMHA_BWD_UNROLL
   for (int c = 0; c < kCount / 4; ++c) {
-    add_to_global(to + (c * kWarpgroup + thread) * 4, sums[4 * c], sums[4 * c + 1], sums[4 * c + 2],
-                  sums[4 * c + 3]);
+    add_to_global(to + c * 4 * kWarpgroup, sums[4 * c], sums[4 * c + 1], sums[4 * c + 2], sums[4 * c + 3]);
   }
 }
 
@@ -118,10 +117,10 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
                                           float (&dk)[kHeadDim / 2], float (&dv)[kHeadDim / 2], int thread) {
   constexpr int kHalfElements = Tiling<kHeadDim>::kKeyTileElements / 2;
   const int index = shared.walk.shared;
-  float* const dk_sums = a.sums + (static_cast<std::int64_t>(index) * 4 + kHalf) * kHalfElements;
+  float* const dk_sums = a.sums + (static_cast<std::int64_t>(index) * 4 + kHalf) * kHalfElements + 4 * thread;
   float* const dv_sums = dk_sums + 2 * kHalfElements;
-  add_sums(dk_sums, dk, thread);
-  add_sums(dv_sums, dv, thread);
+  add_sums(dk_sums, dk);
+  add_sums(dv_sums, dv);
   __threadfence();
   named_barrier<2 * kWarpgroup, 1>();
   if (kHalf == 0 && thread == 0) {
@@ -132,8 +131,8 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
   __threadfence();
   FMHA_BWD_UNROLL
   for (int c = 0; c < kHeadDim / 8; ++c) {
-    const float4 k = __ldcg(reinterpret_cast<const float4*>(dk_sums) + c * kWarpgroup + thread);
-    const float4 v = __ldcg(reinterpret_cast<const float4*>(dv_sums) + c * kWarpgroup + thread);
+    const float4 k = __ldcg(reinterpret_cast<const float4*>(dk_sums) + c * kWarpgroup);
+    const float4 v = __ldcg(reinterpret_cast<const float4*>(dv_sums) + c * kWarpgroup);
     dk[4 * c] = k.x, dk[4 * c + 1] = k.y, dk[4 * c + 2] = k.z, dk[4 * c + 3] = k.w;
     dv[4 * c] = v.x, dv[4 * c + 1] = v.y, dv[4 * c + 2] = v.z, dv[4 * c + 3] = v.w;
   }
@@ -155,8 +154,8 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
   const std::uint32_t matrix_row = matrix_offset(warp, lane);
   const int tiles = shared.walk.tiles;
   const auto dq_of_visit = [&](int t) {
-    return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t % 8]) * Tile::kQueryTileElements +
-           kHalf * (Tile::kQueryTileElements / 2);
+    return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t & 7]) * Tile::kQueryTileElements +
+           kHalf * (Tile::kQueryTileElements / 2) + 4 * thread_of_warpgroup();
   };
 
   float dk[kHeadDim / 2];
@@ -248,13 +247,14 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     float dq[32];
     multiply_dq<T, kHeadDim, kHalf>(dq, shared.ds[ds_in.stage], shared.k);
     if (kHalf == 0 && t == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
+    float* const dq_sums = dq_of_visit(t + 6);  // visit t - 2, in a ring of 8
     products_wait<0>();
     products_finished(dq);
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     if (t > 1) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
-      add_sums(dq_of_visit(t - 2), dq, thread_of_warpgroup());
+      add_sums(dq_sums, dq);
     }
     __syncwarp();
     ring.advance();
@@ -268,7 +268,7 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     multiply_dq<T, kHeadDim, kHalf>(dq, shared.ds[ds_in.stage], shared.k);
     products_wait<0>();
     products_finished(dq);
-    add_sums(dq_of_visit(t), dq, thread);
+    add_sums(dq_of_visit(t), dq);
     ds_in.advance();
   }
 

@@ -10,7 +10,7 @@ inline constexpr int kWarpgroup = 128;
 __device__ __forceinline__ int thread_of_warpgroup() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-  return thread % kWarpgroup;
+  return thread & (kWarpgroup - 1);
 }
 
 /// Every thread of a warpgroup gets kRegisters registers, from the block's pool or back to it. kRegisters is
