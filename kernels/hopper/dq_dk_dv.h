@@ -94,7 +94,8 @@ __device__ __forceinline__ void multiply_dq(float (&dq)[32], const std::byte* ds
   products_commit();
 }
 
-/// Adds a thread's sums to [kCount / 4][128 threads][4] floats; `to` is the thread's place in the first of them.
+/// Adds a thread's sums to [kCount / 4][128 threads][4] floats; `to` is the thread's place in the first of
+/// them.
 template <int kCount>
 __device__ __forceinline__ void add_sums(float* to, const float (&sums)[kCount]) {
   FMHA_BWD_UNROLL
@@ -172,9 +173,8 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     const int stage = ring.stage;
     float s[kM / 2];
     float dp[kM / 2];
-    barrier_wait(shared.q_full[stage], ring.parity);
+    barrier_wait(shared.query_full[stage], ring.parity);
     multiply_scores<T, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
-    barrier_wait(shared.d_o_full[stage], ring.parity);
     multiply_scores<T, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
 
     // P in the place of S
@@ -326,8 +326,7 @@ __global__ __launch_bounds__(3 * kWarpgroup,
     barrier_init(shared.k_full, 1);
     barrier_init(shared.v_full, 1);
     for (int s = 0; s < Tile::kStages; ++s) {
-      barrier_init(shared.q_full[s], 1);
-      barrier_init(shared.d_o_full[s], 1);
+      barrier_init(shared.query_full[s], 1);
       barrier_init(shared.query_empty[s], 8);  // a lane of each multiplying warp
     }
     for (int s = 0; s < Tile::kDsStages; ++s) {

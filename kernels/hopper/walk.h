@@ -69,9 +69,8 @@ struct alignas(1024) SharedMemory {
   Walk walk;
   Barrier k_full;
   Barrier v_full;
-  Barrier q_full[Tile::kStages];       // with LSE
-  Barrier d_o_full[Tile::kStages];     // with D
-  Barrier query_empty[Tile::kStages];  // Q, dO, LSE and D
+  Barrier query_full[Tile::kStages];  // Q, LSE, dO and D
+  Barrier query_empty[Tile::kStages];
   Barrier ds_full[Tile::kDsStages];
   Barrier ds_empty[Tile::kDsStages];
 };
@@ -132,17 +131,17 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   if (next_tile == walk.start_tile) walk.next_head = head + 1;
   shared.first_query[stage] = row;
   shared.tile_index[t % 8] = index;
-  const auto load = [&](std::byte* to, const TensorMap& map, float* rows_to, const float* rows,
-                        Barrier& full) {
-    barrier_arrive_expecting(full, Tile::kQueryTileBytes + kRowBytes);
+  Barrier& full = shared.query_full[stage];
+  barrier_arrive_expecting(full, 2 * (Tile::kQueryTileBytes + kRowBytes));
+  const auto load = [&](std::byte* to, const TensorMap& map, float* rows_to, const float* rows) {
     FMHA_BWD_UNROLL
     for (int p = 0; p < Tile::kPanels; ++p) {
       load_tile(to + p * Tile::kQueryPanelBytes, map, p * kPanelColumns, row, head, batch, full);
     }
     load_bytes(rows_to, rows + static_cast<std::int64_t>(index) * Tile::kM, kRowBytes, full);
   };
-  load(shared.q[stage], a.q, shared.lse_log2[stage], a.lse_log2, shared.q_full[stage]);
-  load(shared.d_o[stage], a.d_o, shared.d[stage], a.d, shared.d_o_full[stage]);
+  load(shared.q[stage], a.q, shared.lse_log2[stage], a.lse_log2);
+  load(shared.d_o[stage], a.d_o, shared.d[stage], a.d);
 }
 
 /// One thread's part in stage 2: loads K and V, and a tile of Q and dO whenever a stage is free.

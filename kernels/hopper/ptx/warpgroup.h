@@ -6,7 +6,8 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 inline constexpr int kWarpgroup = 128;
 
-/// The thread's place in its warpgroup, read anew: a value that is seldom used need not hold a register meanwhile.
+/// The thread's place in its warpgroup, read anew: a value that is seldom used need not hold a register
+/// meanwhile.
 __device__ __forceinline__ int thread_of_warpgroup() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
