@@ -3,7 +3,7 @@
 // The accumulator stands in the order of the registers that stage 2 adds from (tiling.h). A block takes half
 // a tile, 64 queries by 64 columns: it reads 16 bytes a thread, coalesced, puts the rounded elements to their
 // rows in shared memory, and writes whole rows of 128 bytes. Bound by memory: 4 bytes read and 2 written an
-// element.
+// element. The last tiles come first: they are what stage 2 has left in the L2 cache.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/hopper/ptx/warpgroup.h"
@@ -31,8 +31,9 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
   __shared__ __align__(16) T block[kSide * kStride];  // [queries, columns]
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
+  const unsigned half_tile = gridDim.x - 1 - blockIdx.x;
   const auto* const from = reinterpret_cast<const float4*>(a.dq_acc) +
-                           static_cast<std::int64_t>(blockIdx.x) * (kSide * kSide / 4) + thread;
+                           static_cast<std::int64_t>(half_tile) * (kSide * kSide / 4) + thread;
   const int sum_row = thread / 32 * 16 + lane / 4;  // of the products' sums, and 8 further
   FMHA_BWD_UNROLL
   for (int c = 0; c < kSide / 8; ++c) {
@@ -48,8 +49,8 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
     }
   }
   __syncthreads();
-  const auto tile = static_cast<int>(blockIdx.x / 2);
-  const int half = static_cast<int>(blockIdx.x % 2);
+  const auto tile = static_cast<int>(half_tile / 2);
+  const int half = static_cast<int>(half_tile % 2);
   const int head_of_batch = tile / a.query_tiles;
   const int first_query = tile % a.query_tiles * Tiling<kHeadDim>::kM + (kHeadDim == 64 ? half * kSide : 0);
   const int first_column = kHeadDim == 64 ? 0 : half * kSide;

@@ -4,7 +4,8 @@
 //
 // Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one
 // coalesced access a row, and add up by shuffles; the same threads zero as many floats as the row has
-// columns. Blocks after those of the rows zero the sums.
+// columns. Blocks after those of the rows zero the sums. The last rows come first, so that the L2 cache still
+// holds the zeros that stage 2 adds to first.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/unroll.h"
@@ -41,7 +42,8 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
     return;
   }
   const int sharer = static_cast<int>(threadIdx.x) % kSharers;
-  const std::int64_t padded_row = static_cast<std::int64_t>(blockIdx.x) * kRows + threadIdx.x / kSharers;
+  const std::int64_t first_row = a.rows - (static_cast<std::int64_t>(blockIdx.x) + 1) * kRows;
+  const std::int64_t padded_row = first_row + threadIdx.x / kSharers;
   const auto head_of_batch = static_cast<int>(padded_row / a.padded_seqlen_q);
   const auto row = static_cast<int>(padded_row % a.padded_seqlen_q);
   const bool exists = row < a.seqlen_q;
@@ -67,8 +69,7 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
     a.scratch.lse_log2[padded_row] = lse_log2;
     a.scratch.d[padded_row] = sum;
   }
-  auto* const zeros = reinterpret_cast<float4*>(a.dq_acc) +
-                      static_cast<std::int64_t>(blockIdx.x) * (kRows * kHeadDim / 4) + threadIdx.x;
+  auto* const zeros = reinterpret_cast<float4*>(a.dq_acc + first_row * kHeadDim) + threadIdx.x;
   FMHA_BWD_UNROLL
   for (int i = 0; i < kPackSize / 4; ++i) zeros[i * kThreads] = float4{};
 }

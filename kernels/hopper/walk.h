@@ -105,11 +105,18 @@ __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a
   walk.shared = shared;
   walk.parts = owns ? 1 : (a.parts < all_tiles ? a.parts : all_tiles);
   if (part >= walk.parts) return walk;
+  if (owns) {
+    walk.tiles = all_tiles;
+    walk.start_tile = walk.first_tile + key_tile % tiles_a_head;
+    walk.next_tile = walk.start_tile;
+    walk.next_head = walk.head_k * a.group_size;
+    return walk;
+  }
   const int begin = static_cast<int>(static_cast<std::int64_t>(all_tiles) * part / walk.parts);
   const int end = static_cast<int>(static_cast<std::int64_t>(all_tiles) * (part + 1) / walk.parts);
   walk.tiles = end - begin;
-  walk.start_tile = walk.first_tile + (owns ? key_tile % tiles_a_head : 0);
-  walk.next_tile = owns ? walk.start_tile : walk.first_tile + begin % tiles_a_head;
+  walk.start_tile = walk.first_tile;
+  walk.next_tile = walk.first_tile + begin % tiles_a_head;
   walk.next_head = walk.head_k * a.group_size + begin / tiles_a_head;
   return walk;
 }
@@ -144,10 +151,11 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   load(shared.d_o[stage], a.d_o, shared.d[stage], a.d);
 }
 
-/// One thread's part in stage 2: loads K and V, and a tile of Q and dO whenever a stage is free.
+/// Starts the loads of K, V and as many tiles of Q and dO as there are stages; one thread does it, the first
+/// of all.
 template <int kHeadDim>
-__device__ __forceinline__ void load_tiles(const DqDkDvArguments<kHeadDim>& a,
-                                           SharedMemory<kHeadDim>& shared) {
+__device__ __forceinline__ void load_first_tiles(const DqDkDvArguments<kHeadDim>& a,
+                                                 SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   const auto load_keys = [&](std::byte* to, const TensorMap& map, Barrier& full) {
     barrier_arrive_expecting(full, Tile::kKeyTileBytes);
@@ -160,11 +168,19 @@ __device__ __forceinline__ void load_tiles(const DqDkDvArguments<kHeadDim>& a,
   load_keys(shared.k, a.k, shared.k_full);
   load_next_tile(a, shared, 0, 0);
   load_keys(shared.v, a.v, shared.v_full);
+  for (int t = 1; t < Tile::kStages && t < shared.walk.tiles; ++t) load_next_tile(a, shared, t, t);
+}
+
+/// The same thread's part from then on: loads a tile whenever a stage is free.
+template <int kHeadDim>
+__device__ __forceinline__ void load_tiles(const DqDkDvArguments<kHeadDim>& a,
+                                           SharedMemory<kHeadDim>& shared) {
+  using Tile = Tiling<kHeadDim>;
   Ring<Tile::kStages> ring;
-  for (int t = 1; t < shared.walk.tiles; ++t) {
-    ring.advance();
-    barrier_wait(shared.query_empty[ring.stage], ring.parity ^ 1);
+  for (int t = Tile::kStages; t < shared.walk.tiles; ++t) {
+    barrier_wait(shared.query_empty[ring.stage], ring.parity);
     load_next_tile(a, shared, t, ring.stage);
+    ring.advance();
   }
 }
 
