@@ -83,6 +83,9 @@ def arguments_from(argv):
         help="of every tensor in memory; default: %(default)s")
     add("--rounds", type=at_least(1), metavar="N", help="default: 7")
     add("--target-ms", type=at_least(0.01, float), metavar="MS", help="device time of a sample; default: 40")
+    add("--settle-ms", type=at_least(0, float), metavar="MS",
+        help="a contestant's own calls before each of its samples, so that clocks and power are of its own "
+             "load; default: as long as a sample")
     add("--output", metavar="BASE", help="writes BASE.json and BASE.csv with all samples")
     add("--plot", type=Path, metavar="FILE",
         help="draws TFLOP/s over the sequence length as .png or .svg (needs matplotlib)")
@@ -93,6 +96,8 @@ def arguments_from(argv):
         parser.error("--output and --plot are of times, not of --accuracy")
     given.rounds = given.rounds or (3 if given.quick else 7)
     given.target_ms = given.target_ms or (10.0 if given.quick else 40.0)
+    if given.settle_ms is None:
+        given.settle_ms = given.target_ms
     if given.accuracy:
         default = "300x700" if given.quick else "1024,300x700,700x300"
     else:
@@ -119,7 +124,7 @@ def driver_version():
 def context_of(torch, given):
     return {"device": torch.cuda.get_device_name(), "driver": driver_version(), "torch": torch.__version__,
             "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(),
-            "python": platform.python_version(), "library": str(given.library.resolve()), 
+            "python": platform.python_version(), "library": str(given.library.resolve()),
             "command": shlex.join(sys.argv),
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
 
@@ -149,9 +154,10 @@ def contestants_for(row, library, family):
     return {OURS: our_call} | calls
 
 
-def measure(row, calls, rounds, target_ms):
+def measure(row, calls, rounds, target_ms, settle_ms):
     """Fills the row's samples: rounds of one sample of each, after a warm-up that also finds how many calls
-    make up a sample of about `target_ms`."""
+    make up a sample of about `target_ms`. Each sample follows `settle_ms` of the same calls: a chip at its
+    power limit runs the faster the less its last load drew."""
     from peers.contestants import milliseconds
 
     for name, call in calls.items():
@@ -160,6 +166,9 @@ def measure(row, calls, rounds, target_ms):
         row.samples[name] = []
     for order in plan.rotated(list(calls), rounds):
         for name in order:
+            settling = round(row.calls[name] * settle_ms / target_ms)
+            if settling > 0:
+                milliseconds(calls[name], settling)
             row.samples[name].append(milliseconds(calls[name], row.calls[name]))
 
 
@@ -172,7 +181,7 @@ def compare_times(given, shapes, library, context):
         try:
             calls = contestants_for(row, library, given.kernel)
             if calls:
-                measure(row, calls, given.rounds, given.target_ms)
+                measure(row, calls, given.rounds, given.target_ms, given.settle_ms)
         except Failure as failure:
             if failure.code not in (1, 3):
                 raise
