@@ -9,7 +9,7 @@ void launch_dq_dk_dv(const Problem& p, const Mask& mask, const DeviceTensors& t,
   with_types(p, [&]<class T, int kHeadDim>() {
     using Tile = Tiling<kHeadDim>;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
-    const ShareOut share = for_mask(share_out_of<kHeadDim>(p, processors()), mask);
+    const ShareOut share = for_mask(share_out_of<kHeadDim>(p), mask);
     const DqDkDvArguments<kHeadDim> arguments = {tensor_map(t.q, TensorId::q, p, Tile::kM),
                                                  tensor_map(t.k, TensorId::k, p, Tile::kN),
                                                  tensor_map(t.v, TensorId::v, p, Tile::kN),

@@ -32,11 +32,18 @@ struct Scratch {
 /// Multiprocessors of the current device; asked for once a device.
 std::int64_t processors();
 
+/// The share-out of a problem's tiles of keys on the current device, whatever the mask.
+template <int kHeadDim>
+ShareOut share_out_of(const Problem& problem) {
+  return share_out(key_tiles<kHeadDim>(problem) * problem.batch * problem.nhead_k,
+                   query_tiles<kHeadDim>(problem) * problem.group_size(), processors());
+}
+
 /// Where the parts begin in the family's scratch, which starts at `start`.
 template <int kHeadDim>
 Scratch scratch_of(const Problem& problem, void* start) {
   const std::int64_t rows = padded_rows<kHeadDim>(problem);
-  const std::int64_t shared = share_out_of<kHeadDim>(problem, processors()).shared;
+  const std::int64_t shared = share_out_of<kHeadDim>(problem).shared;
   const std::int64_t sums = shared * 2 * Tiling<kHeadDim>::kKeyTileElements;
   Scratch scratch;
   scratch.zeroed = sums + divided_up(shared, 4) * 4;

@@ -7,11 +7,13 @@
 // problem of fewer tiles than multiprocessors gets more blocks in the same way.
 #pragma once
 
+#include <cstdint>
+
 #include "base/mask.h"
-#include "base/problem.h"
-#include "kernels/hopper/tiling.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+
+constexpr std::int64_t divided_up(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
 struct ShareOut {
   std::int64_t owned = 0;   // tiles with a block of their own: the first ones
@@ -40,16 +42,8 @@ constexpr ShareOut share_out(std::int64_t tiles, std::int64_t walk, std::int64_t
   return best;
 }
 
-/// The share-out of a problem's tiles on the current device, whatever the mask; `for_mask` says where it is
-/// used.
-template <int kHeadDim>
-ShareOut share_out_of(const Problem& problem, std::int64_t processors) {
-  return share_out(key_tiles<kHeadDim>(problem) * problem.batch * problem.nhead_k,
-                   query_tiles<kHeadDim>(problem) * problem.group_size(), processors);
-}
-
-/// The same under `mask`: where some queries see no key of a tile, the last wave is short anyway, and its
-/// tiles are shared only if there is no other wave.
+/// A share-out that knows of no mask, under `mask`: where some queries see no key of a tile, the last wave is
+/// short anyway, and its tiles are shared only if there is no other wave.
 inline ShareOut for_mask(const ShareOut& any, const Mask& mask) {
   const bool all_see_all = mask.visible_keys(0).end == mask.seqlen_k();
   return all_see_all || any.owned == 0 ? any : ShareOut{any.owned + any.shared, 0, 1};

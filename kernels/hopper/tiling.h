@@ -13,6 +13,7 @@
 #include <cstddef>
 
 #include "base/problem.h"
+#include "kernels/hopper/share_out.h"
 #include "kernels/hopper/tensor_map.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
@@ -34,8 +35,6 @@ struct Tiling {
   static constexpr int kQueryTileElements = kM * kHeadDim;
   static constexpr int kKeyTileElements = kN * kHeadDim;
 };
-
-constexpr std::int64_t divided_up(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
 /// Tiles of queries of one head.
 template <int kHeadDim>

@@ -1,0 +1,69 @@
+// How the hopper family shares out its tiles of keys: plain arithmetic, no device.
+#include <gtest/gtest.h>
+
+#define FMHA_BWD_PLATFORM nvidia
+#include "kernels/hopper/share_out.h"
+
+namespace fmha_bwd::nvidia::hopper {
+namespace {
+
+constexpr std::int64_t kProcessors = 132;
+
+TEST(ShareOut, LeavesWholeWavesAlone) {
+  const ShareOut share = share_out(3 * kProcessors, 256, kProcessors);
+  EXPECT_EQ(share.owned, 3 * kProcessors);
+  EXPECT_EQ(share.shared, 0);
+  EXPECT_EQ(share.blocks(), 3 * kProcessors);
+}
+
+TEST(ShareOut, SharesTheTilesOfAHalfEmptyLastWave) {
+  // 2048 tiles are 15 waves and 68 tiles. In 16 parts each those are 1088 blocks, 9 rounds of 16 tiles and a start:
+  // 9 * (16 + 5) = 189 tiles' time. No fewer parts are better, and unshared it is 256 + 5.
+  const ShareOut share = share_out(2048, 256, kProcessors);
+  EXPECT_EQ(share.owned, 15 * kProcessors);
+  EXPECT_EQ(share.shared, 68);
+  EXPECT_GT(share.parts, 1);
+  EXPECT_EQ(share.blocks(), 15 * kProcessors + 68 * share.parts);
+  const auto rounds = [&](std::int64_t parts) {
+    return (68 * parts + kProcessors - 1) / kProcessors * ((256 + parts - 1) / parts + 5);
+  };
+  for (std::int64_t parts = 1; parts <= 16; ++parts) EXPECT_LE(rounds(share.parts), rounds(parts)) << parts;
+}
+
+TEST(ShareOut, DoesNotShareWalksThatAreAsShortAsABlocksStart) {
+  EXPECT_EQ(share_out(2048, 4, kProcessors).parts, 1);
+  EXPECT_EQ(share_out(2048, 1, kProcessors).blocks(), 2048);
+}
+
+TEST(ShareOut, GivesASmallProblemMoreBlocks) {
+  const ShareOut share = share_out(4, 64, kProcessors);
+  EXPECT_EQ(share.owned, 0);
+  EXPECT_EQ(share.shared, 4);
+  EXPECT_EQ(share.parts, 16);
+}
+
+TEST(ShareOut, NeverMakesMorePartsThanThereAreTilesToVisit) {
+  for (std::int64_t walk = 1; walk < 40; ++walk) {
+    for (std::int64_t tiles = 1; tiles < 300; ++tiles) {
+      const ShareOut share = share_out(tiles, walk, kProcessors);
+      EXPECT_LE(share.parts, walk);
+      EXPECT_EQ(share.owned + share.shared, tiles);
+      EXPECT_LT(share.shared, kProcessors);
+    }
+  }
+}
+
+TEST(ShareOut, UnderACausalMaskIsForProblemsOfOneWaveOnly) {
+  const Mask full(MaskKind::no_mask, 4096, 4096);
+  const Mask causal(MaskKind::top_left, 4096, 4096);
+  const ShareOut waves = share_out(2048, 64, kProcessors);
+  ASSERT_GT(waves.parts, 1);
+  EXPECT_EQ(for_mask(waves, full).blocks(), waves.blocks());
+  EXPECT_EQ(for_mask(waves, causal).blocks(), 2048);
+  EXPECT_EQ(for_mask(waves, causal).owned, 2048);
+  const ShareOut small = share_out(32, 64, kProcessors);
+  EXPECT_EQ(for_mask(small, causal).blocks(), small.blocks());
+}
+
+}  // namespace
+}  // namespace fmha_bwd::nvidia::hopper
