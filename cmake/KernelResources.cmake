@@ -1,6 +1,7 @@
 # What the compilers say of each kernel's registers, spills and shared memory, in
 # <build>/resources/<platform>/<architecture>/<source>.txt. scripts/kernel_resources.py prints it as a table.
-# The target compiles every kernel source once more for each architecture, so it is not part of all.
+# The target compiles every kernel source once more for each architecture, so it is not part of all;
+# kernel_resources_<family> does those of one family.
 include_guard(GLOBAL)
 add_custom_target(kernel_resources)
 
@@ -19,4 +20,11 @@ function(fmha_bwd_kernel_resources platform architecture source built)
   string(MAKE_C_IDENTIFIER kernel_resources_${architecture}_${name} target)
   add_custom_target(${target} DEPENDS ${report})
   add_dependencies(kernel_resources ${target})
+  if(name MATCHES "^kernels/([^/]+)/")
+    set(family_target kernel_resources_${CMAKE_MATCH_1})
+    if(NOT TARGET ${family_target})
+      add_custom_target(${family_target})
+    endif()
+    add_dependencies(${family_target} ${target})
+  endif()
 endfunction()

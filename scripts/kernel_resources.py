@@ -3,7 +3,9 @@
 
 Builds the target kernel_resources of a build folder, which compiles each kernel source once more for each GPU
 architecture, and prints a table. Spills are what goes to memory: vector registers on AMD (scalar registers there spill
-into vector registers; their column is for information), bytes stored on NVIDIA.
+into vector registers; their column is for information), bytes stored on NVIDIA. Below it stand ptxas's
+remarks on wgmma that it serialised, or put waits into, and on setmaxnreg that it ignored: such kernels are
+right, but slow.
 """
 import argparse
 import re
@@ -12,8 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-COLUMNS = ["platform", "arch", "kernel", "vector", "agpr", "scalar", "spilled", "scalar spilled", "scratch", "shared",
-           "waves"]
+COLUMNS = ["platform", "arch", "family", "kernel", "vector", "agpr", "scalar", "spilled", "scalar spilled", "scratch",
+           "shared", "waves"]
 LEGEND = ("vector, agpr, scalar: registers a thread (a wave's, for scalar); spilled: AMD registers, NVIDIA bytes; "
           "scratch: bytes a thread; shared: static bytes a workgroup; waves: most at a time on a SIMD")
 
@@ -47,6 +49,12 @@ def parse_nvidia(text):
     return kernels
 
 
+def nvidia_remarks(text):
+    """ptxas's remarks C7500 to C7519, each once: what it did to wgmma and setmaxnreg."""
+    remarks = re.findall(r"^ptxas \w+\s*: \((C75[01]\d)\) (.*)$", text, re.MULTILINE)
+    return [f"{code} {remark.strip()}" for code, remark in dict.fromkeys(remarks)]
+
+
 def readable(names):
     """Demangled, without what all of them share: namespaces and the argument list."""
     demangler = shutil.which("c++filt")
@@ -60,14 +68,35 @@ def readable(names):
     return short
 
 
-def collect(folder):
-    rows = []
+def reports(folder, family):
+    """Platform, architecture, family ("-" outside all) and text of every report."""
     for report in sorted(folder.rglob("*.txt")):
-        platform, arch = report.relative_to(folder).parts[:2]
-        parse = {"amd": parse_amd, "nvidia": parse_nvidia}[platform]
-        rows += [{"platform": platform, "arch": arch} | kernel for kernel in parse(report.read_text())]
+        platform, arch, *path = report.relative_to(folder).parts
+        own_family = path[1] if len(path) > 2 else "-"
+        if family in ("", own_family):
+            yield {"platform": platform, "arch": arch, "family": own_family}, report.read_text()
+
+
+def collect(folder, family=""):
+    rows = []
+    for source, text in reports(folder, family):
+        parse = {"amd": parse_amd, "nvidia": parse_nvidia}[source["platform"]]
+        rows += [source | kernel for kernel in parse(text)]
     for row, name in zip(rows, readable([row["kernel"] for row in rows])):
         row["kernel"] = name
+    return rows
+
+
+def collect_remarks(folder, family=""):
+    """Remarks with the kernel that each names, "" where it names none."""
+    rows = []
+    for source, text in reports(folder, family):
+        for remark in nvidia_remarks(text) if source["platform"] == "nvidia" else []:
+            kernel = ""
+            if named := re.search(r"'(_Z\w+)'", remark):
+                kernel = readable([named[1]])[0]
+                remark = remark.replace(named[1], kernel)
+            rows.append(source | {"kernel": kernel, "remark": remark})
     return rows
 
 
@@ -75,9 +104,18 @@ def print_table(rows):
     cells = [COLUMNS] + [[str(row.get(column, "-")) for column in COLUMNS] for row in rows]
     widths = [max(len(line[i]) for line in cells) for i in range(len(COLUMNS))]
     for line in cells:
-        print("  ".join(cell.ljust(width) if i < 3 else cell.rjust(width)
+        print("  ".join(cell.ljust(width) if i < 4 else cell.rjust(width)
                         for i, (cell, width) in enumerate(zip(line, widths))).rstrip())
     print("\n" + LEGEND)
+
+
+def spills_too_much(rows, most):
+    spilling = [row for row in rows if row["spilled"] > most]
+    if spilling:
+        worst = max(spilling, key=lambda row: row["spilled"])
+        print(f"{len(spilling)} of {len(rows)} kernels spill more than {most}, most of all "
+              f"{worst['kernel']} on {worst['arch']}: {worst['spilled']}", file=sys.stderr)
+    return bool(spilling)
 
 
 def main():
@@ -85,27 +123,36 @@ def main():
     parser.add_argument("build", nargs="?", default="build/release", type=Path, help="a configured build folder")
     parser.add_argument("--kernel", default="", help="only kernels whose name contains this")
     parser.add_argument("--arch", default="", help="only this architecture")
+    parser.add_argument("--family", default="", help="build and show only this family's kernels")
     parser.add_argument("--max-spills", type=int, metavar="N", help="exit 1 where a kernel spills more than N")
+    parser.add_argument("--strict", action="store_true", help="exit 1 where there is a remark")
     arguments = parser.parse_args()
 
-    built = subprocess.run(["cmake", "--build", arguments.build, "--target", "kernel_resources"], stdout=sys.stderr,
+    target = f"kernel_resources_{arguments.family}" if arguments.family else "kernel_resources"
+    built = subprocess.run(["cmake", "--build", arguments.build, "--target", target], stdout=sys.stderr,
                            check=False)
     if built.returncode != 0:
         return 2
-    rows = [row for row in collect(arguments.build / "resources")
+
+    folder = arguments.build / "resources"
+    rows = [row for row in collect(folder, arguments.family)
             if arguments.kernel in row["kernel"] and arguments.arch in ("", row["arch"])]
     if not rows:
         print(f"{arguments.build} has no such kernel for a GPU", file=sys.stderr)
         return 3
     print_table(rows)
-    if arguments.max_spills is None:
-        return 0
-    spilling = [row for row in rows if row["spilled"] > arguments.max_spills]
-    if spilling:
-        worst = max(spilling, key=lambda row: row["spilled"])
-        print(f"{len(spilling)} of {len(rows)} kernels spill more than {arguments.max_spills}, most of all "
-              f"{worst['kernel']} on {worst['arch']}: {worst['spilled']}", file=sys.stderr)
-    return 1 if spilling else 0
+    remarks = [remark for remark in collect_remarks(folder, arguments.family)
+               if (not remark["kernel"] or arguments.kernel in remark["kernel"])
+               and arguments.arch in ("", remark["arch"])]
+    if remarks:
+        print()
+    for remark in remarks:
+        print(f"{remark['arch']}, {remark['family']}: {remark['remark']}")
+
+    failed = arguments.strict and bool(remarks)
+    if arguments.max_spills is not None:
+        failed |= spills_too_much(rows, arguments.max_spills)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

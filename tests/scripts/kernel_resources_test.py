@@ -1,8 +1,13 @@
 """Tests of scripts/kernel_resources.py on what the compilers print."""
+import contextlib
 import importlib.util
+import io
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kernel_resources.py"
 spec = importlib.util.spec_from_file_location("kernel_resources", SCRIPT)
@@ -38,6 +43,15 @@ ptxas info    : Function properties for _Z5otherPf
 ptxas info    : Used 24 registers, used 0 barriers, 360 bytes cmem[0]
 """
 
+SERIALISED = """\
+ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count \
+at entry.
+ptxas info    : (C7519) warpgroup.arrive is injected in around line 45 by compiler to allow use of registers \
+in GMMA in function '_Z4fillIfEvPT_'
+ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to \
+insufficient register resources for the wgmma pipeline in the function '_Z4fillIfEvPT_'
+"""
+
 
 class Clang(unittest.TestCase):
     def test_every_figure_of_a_kernel_is_read(self):
@@ -59,17 +73,78 @@ class Ptxas(unittest.TestCase):
             {"kernel": "_Z4fillIfEvPT_", "vector": 128, "spilled": 212, "scratch": 208, "shared": 256},
             {"kernel": "_Z5otherPf", "vector": 24, "spilled": 0, "scratch": 0, "shared": 0}])
 
+    def test_a_kernel_without_fault_has_no_remark(self):
+        self.assertEqual(kernel_resources.nvidia_remarks(PTXAS), [])
+
+    def test_remarks_on_wgmma_and_setmaxnreg_are_read_once_each(self):
+        remarks = kernel_resources.nvidia_remarks(SERIALISED + PTXAS + SERIALISED)
+        self.assertEqual([remark[:5] for remark in remarks], ["C7508", "C7519", "C7511"])
+        self.assertEqual(remarks[0], "C7508 Potential Performance Loss: 'setmaxnreg' ignored; unable to determine "
+                                     "register count at entry.")
+
 
 class Reports(unittest.TestCase):
-    def test_platform_and_architecture_are_the_folders(self):
-        with tempfile.TemporaryDirectory() as name:
-            for folder, text in (("amd/gfx942", CLANG_22), ("nvidia/sm_80", PTXAS)):
-                path = Path(name, folder, "kernels")
-                path.mkdir(parents=True)
-                (path / "fill.hip.txt").write_text(text)
-            rows = kernel_resources.collect(Path(name))
-        self.assertEqual([(row["platform"], row["arch"], row["spilled"]) for row in rows],
-                         [("amd", "gfx942", 7), ("nvidia", "sm_80", 212), ("nvidia", "sm_80", 0)])
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.build = Path(temporary.name)
+
+    def add(self, report, text):
+        path = self.build / "resources" / report
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def run_main(self, *options):
+        """The exit code, and what went to stdout; the reports stand, and nothing is built."""
+        really_run = subprocess.run
+
+        def run(command, **options):
+            if command[0] == "cmake":
+                return subprocess.CompletedProcess(command, 0)
+            return really_run(command, **options)
+
+        output = io.StringIO()
+        with (mock.patch.object(sys, "argv", ["kernel_resources.py", str(self.build), *options]),
+              mock.patch.object(subprocess, "run", run), contextlib.redirect_stdout(output),
+              contextlib.redirect_stderr(io.StringIO())):
+            return kernel_resources.main(), output.getvalue()
+
+    def test_platform_architecture_and_family_are_the_folders(self):
+        self.add("amd/gfx942/kernels/fill.hip.txt", CLANG_22)
+        self.add("nvidia/sm_80/kernels/simt/forward.hip.txt", PTXAS)
+        rows = kernel_resources.collect(self.build / "resources")
+        columns = ("platform", "arch", "family", "spilled")
+        self.assertEqual([tuple(row[column] for column in columns) for row in rows],
+                         [("amd", "gfx942", "-", 7), ("nvidia", "sm_80", "simt", 212),
+                          ("nvidia", "sm_80", "simt", 0)])
+
+    def test_a_family_is_shown_alone(self):
+        self.add("nvidia/sm_90a/kernels/hopper/forward.hip.txt", PTXAS)
+        self.add("nvidia/sm_90a/kernels/simt/forward.hip.txt", SERIALISED + PTXAS)
+        code, output = self.run_main("--family", "hopper", "--strict")
+        self.assertEqual(code, 0)
+        self.assertIn("hopper", output)
+        self.assertNotIn("simt", output)
+
+    def test_remarks_stand_below_the_table_and_fail_only_where_that_is_strict(self):
+        self.add("nvidia/sm_90a/kernels/hopper/forward.hip.txt", SERIALISED + PTXAS)
+        code, output = self.run_main()
+        self.assertEqual(code, 0)
+        self.assertIn("\nsm_90a, hopper: C7511 ", output)
+        self.assertIn("in the function 'fill<float>'\n", output)
+        self.assertEqual(self.run_main("--strict"), (1, output))
+
+    def test_a_remark_on_another_kernel_does_not_fail(self):
+        named = SERIALISED[SERIALISED.index("ptxas info    : (C7519)"):]
+        self.add("nvidia/sm_90a/kernels/hopper/forward.hip.txt", named + PTXAS)
+        self.assertEqual(self.run_main("--strict", "--kernel", "other")[0], 0)
+        self.assertEqual(self.run_main("--strict", "--kernel", "fill")[0], 1)
+
+    def test_spills_fail_beyond_their_limit(self):
+        self.add("nvidia/sm_90a/kernels/hopper/forward.hip.txt", PTXAS)
+        self.assertEqual(self.run_main("--max-spills", "211")[0], 1)
+        self.assertEqual(self.run_main("--max-spills", "212")[0], 0)
+        self.assertEqual(self.run_main("--max-spills", "0", "--kernel", "other")[0], 0)
 
     def test_names_lose_namespaces_and_arguments(self):
         mangled = "_ZN8fmha_bwd3amd4simt12_GLOBAL__N_116dq_dk_dv_kernelAINS_4HalfELi64EEEvPT_"

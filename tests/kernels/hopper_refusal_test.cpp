@@ -1,0 +1,69 @@
+// Which problems and architectures the hopper family takes, and what it says of the others. None of this asks
+// for a device.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/hopper/hopper.h"
+
+namespace fmha_bwd::nvidia {
+namespace {
+
+using testing::HasSubstr;
+using testing::Optional;
+
+std::optional<std::string> refusal(const Problem& problem, std::string_view arch = "sm_90") {
+  return hopper::family().refusal(problem, arch);
+}
+
+Problem problem_of(DType dtype, std::int64_t hdim_q, std::int64_t hdim_v) {
+  Problem problem;
+  problem.dtype = dtype;
+  problem.hdim_q = hdim_q;
+  problem.hdim_v = hdim_v;
+  return problem;
+}
+
+TEST(HopperRefusal, IsNoneForTheTypesAndHeadDimensionsThatItHasKernelsFor) {
+  for (const DType dtype : {DType::fp16, DType::bf16}) {
+    for (const std::int64_t hdim : {64, 128}) {
+      for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
+        Problem problem = problem_of(dtype, hdim, hdim);
+        problem.layout = layout;
+        EXPECT_EQ(refusal(problem), std::nullopt) << name_of(dtype) << " " << hdim;
+      }
+    }
+  }
+}
+
+TEST(HopperRefusal, NamesTheArchitecture) {
+  for (const std::string arch : {"sm_80", "sm_89", "sm_100", "sm_120", "gfx942"}) {
+    EXPECT_THAT(refusal(problem_of(DType::fp16, 128, 128), arch), Optional(HasSubstr(arch)));
+  }
+}
+
+TEST(HopperRefusal, NamesTheTypeThatTensorCoresDoNotMultiply) {
+  EXPECT_THAT(refusal(problem_of(DType::fp32, 64, 64)), Optional(HasSubstr("fp32")));
+}
+
+TEST(HopperRefusal, NamesTheHeadDimensionsThatThereAre) {
+  for (const std::int64_t hdim : {1, 63, 65, 96, 192, 256}) {
+    EXPECT_THAT(refusal(problem_of(DType::bf16, hdim, hdim)), Optional(HasSubstr("64 and 128"))) << hdim;
+  }
+}
+
+TEST(HopperRefusal, SaysThatKeysAndValuesMustHaveTheSameHeadDimension) {
+  for (const auto& [hdim_q, hdim_v] : {std::pair{64, 128}, {128, 64}}) {
+    EXPECT_THAT(refusal(problem_of(DType::fp16, hdim_q, hdim_v)), Optional(HasSubstr("the same")));
+  }
+}
+
+TEST(HopperRefusal, SaysThatAProblemHasTooManyTilesForALaunch) {
+  Problem problem = problem_of(DType::fp16, 64, 64);
+  problem.seqlen_q = problem.seqlen_k = 1;
+  problem.batch = std::int64_t{1} << 20;
+  problem.nhead_q = problem.nhead_k = std::int64_t{1} << 12;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("tiles")));
+}
+
+}  // namespace
+}  // namespace fmha_bwd::nvidia
