@@ -241,11 +241,11 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     __syncwarp();
     ds_out.advance();
 
-    // dQ of two tiles before; in the first two tiles a product that is thrown away, so that the loop has no
-    // branch here
+    // dQ of two tiles before. In the first two tiles a product of anything, here of K, is made and thrown
+    // away, so that no branch parts the products in flight.
     if (t > 1) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
     float dq[32];
-    multiply_dq<T, kHeadDim, kHalf>(dq, shared.ds[ds_in.stage], shared.k);
+    multiply_dq<T, kHeadDim, kHalf>(dq, t > 1 ? shared.ds[ds_in.stage] : shared.k, shared.k);
     if (kHalf == 0 && t == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
     float* const dq_sums = dq_of_visit(t + 6);  // visit t - 2, in a ring of 8
     products_wait<0>();
