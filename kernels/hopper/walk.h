@@ -75,6 +75,8 @@ struct alignas(1024) SharedMemory {
   Barrier ds_empty[Tile::kDsStages];
 };
 
+static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024);
+
 /// The walk of this block. Its `tiles` is 0 where nothing is to be visited: no query sees the keys, or other
 /// blocks visit all.
 template <int kHeadDim>
