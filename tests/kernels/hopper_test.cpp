@@ -27,12 +27,12 @@ class Hopper : public FamilyTest {
     return count;
   }
 
-  /// As many tiles of 128 keys as the blocks of three whole waves, so that no two blocks share one.
-  Extents whole_waves(std::int64_t hdim) const {
-    return {1, 2 * multiprocessors(), multiprocessors(), 500, 380, hdim, hdim};
+  /// As many tiles of 128 keys as there are blocks in a wave, so that no two blocks share one.
+  Extents whole_wave(std::int64_t hdim) const {
+    return {1, multiprocessors(), multiprocessors(), 300, 100, hdim, hdim};
   }
 
-  /// Twenty runs on one session, half of them onto poison and half onto what the run before left.
+  /// Ten runs on one session, half of them onto poison and half onto what the run before left.
   template <class Check>
   void expect_right_in_each_run(const Problem& problem, MaskKind kind, const Check& check) {
     const Fill fill = {.seed = 7, .standard_deviation = 1.0F};
@@ -40,7 +40,7 @@ class Hopper : public FamilyTest {
     const Reference reference = reference_for(problem, mask, draw_inputs(problem, fill));
     const auto session = opened(problem);
     session->fill_inputs(fill);
-    for (int run = 0; run < 20; ++run) {
+    for (int run = 0; run < 10; ++run) {
       const std::string where = "in run " + std::to_string(run) + ", " + description_of(problem, kind);
       if (run % 2 == 0)
         compute(*session, mask);
@@ -129,14 +129,14 @@ TEST_P(Hopper, GivesAKeyThatNoQuerySeesZeroGradients) {
 
 TEST_P(Hopper, GivesTheSameBitsInEitherLayout) {
   for (const std::int64_t hdim : kHeadDims) {
-    expect_same_bits_in_either_layout(problem_of(whole_waves(hdim), DType::fp16));
+    expect_same_bits_in_either_layout(problem_of(whole_wave(hdim), DType::fp16));
   }
 }
 
 // A tile of keys that one block walks over alone is summed in one order: dK and dV that move are a race.
 TEST_P(Hopper, RepeatsTheBitsOfKeyAndValueGradients) {
   for (const std::int64_t hdim : kHeadDims) {
-    const Problem problem = problem_of(whole_waves(hdim), DType::bf16);
+    const Problem problem = problem_of(whole_wave(hdim), DType::bf16);
     for (const MaskKind kind : {MaskKind::no_mask, MaskKind::top_left}) {
       std::vector<std::byte> dk;
       std::vector<std::byte> dv;
@@ -159,7 +159,7 @@ TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
   const std::int64_t tiles = multiprocessors() + multiprocessors() / 6;
   for (const std::int64_t hdim : kHeadDims) {
     for (const Extents& shape :
-         {Extents{1, 2, 1, 1500, 1500, hdim, hdim}, {1, tiles, tiles, 900, 100, hdim, hdim}}) {
+         {Extents{1, 2, 1, 1100, 1100, hdim, hdim}, {1, tiles, tiles, 450, 100, hdim, hdim}}) {
       for (const MaskKind kind : {MaskKind::no_mask, MaskKind::bottom_right}) {
         expect_right_in_each_run(problem_of(shape, DType::fp16), kind, [](Session&, const std::string&) {});
       }

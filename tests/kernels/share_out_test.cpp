@@ -17,8 +17,8 @@ TEST(ShareOut, LeavesWholeWavesAlone) {
 }
 
 TEST(ShareOut, SharesTheTilesOfAHalfEmptyLastWave) {
-  // 2048 tiles are 15 waves and 68 tiles. In 16 parts each those are 1088 blocks, 9 rounds of 16 tiles and a start:
-  // 9 * (16 + 5) = 189 tiles' time. No fewer parts are better, and unshared it is 256 + 5.
+  // 2048 tiles are 15 waves and 68 tiles. In 16 parts each those are 1088 blocks, 9 rounds of 16 tiles and a
+  // start: 9 * (16 + 5) = 189 tiles' time. No fewer parts are better, and unshared it is 256 + 5.
   const ShareOut share = share_out(2048, 256, kProcessors);
   EXPECT_EQ(share.owned, 15 * kProcessors);
   EXPECT_EQ(share.shared, 68);
