@@ -97,12 +97,12 @@ def plot(path, rows, title):
         panel.set_xscale("log", base=2)
         panel.set_xticks(ticks, [str(tick) for tick in ticks])
         panel.minorticks_off()
-        panel.set_ylim(bottom=0)
         panel.grid(alpha=0.3)
     for panel in panels[-1]:
         panel.set_xlabel("sequence length")
     for panel in panels[:, 0]:
         panel.set_ylabel("TFLOP/s")
+    panels[0, 0].set_ylim(bottom=0)  # of all panels, and only now: it ends the fitting to what is drawn
     panels[0, 0].legend()
     figure.suptitle(title)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
