@@ -31,7 +31,7 @@ struct KernelSupport {
 
 /// Milliseconds of one backward pass. The stages follow one another on one stream.
 struct BackwardTimes {
-  double zero_dq = 0.0;     // zeroing the fp32 accumulator of dQ
+  double zero_dq = 0.0;     // zeroing the fp32 accumulator of dQ, where no stage does it
   double dot_do_o = 0.0;    // stage 1
   double dq_dk_dv = 0.0;    // stage 2
   double convert_dq = 0.0;  // stage 3; 0 where the kernel writes dQ directly

@@ -51,7 +51,7 @@ class Family {
   virtual void zero_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const = 0;
   /// Stage 1: D.
   virtual void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const = 0;
-  /// Stage 2: dK, dV, and dQ added into what zero_dq zeroed.
+  /// Stage 2: dK, dV, and dQ added into what zero_dq or stage 1 zeroed.
   virtual void dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
                         hipStream_t stream) const = 0;
   /// Stage 3: dQ from dq_acc. Not called where dq_acc has no bytes.

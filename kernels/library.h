@@ -1,10 +1,16 @@
 /* The kernels on a framework's own tensors: the C interface of libfmha_bwd_nvidia.so.
  *
  * Every function works on the calling thread's current device, enqueues on `stream` (a cudaStream_t of that
- * device; NULL is the default stream) and does not synchronise or allocate. It returns 0, or the program's
- * exit code with one line of why in `message`, cut to `message_bytes` (NULL with 0 where nobody reads it): 2
- * bad input: names the option of the program, or the member, that is wrong 3  unsupported: no family of that
- * name, or it refuses the problem 6  the device or its runtime reports an error
+ * device; NULL is the default stream) and does not synchronise or allocate. The sizes are those of the
+ * current device too: ask for them on the one that the passes run on. Each function returns 0, or the
+ * program's exit code with one line of why in `message`, cut to `message_bytes` (NULL with 0 where nobody
+ * reads it):
+ *
+ * - 2, bad input: the line names the option of the program, or the member, that is wrong;
+ *
+ * - 3, unsupported: no family of that name, or it refuses the problem;
+ *
+ * - 6: the device or its runtime reports an error.
  */
 #ifndef FMHA_BWD_KERNELS_LIBRARY_H
 #define FMHA_BWD_KERNELS_LIBRARY_H
@@ -36,7 +42,8 @@ typedef struct {
   float scale; /* of the scores */
 } fmha_bwd_problem;
 
-/* Device pointers; elements of the problem's dtype where void. Shapes are those of FMHA_BWD_BHSD. */
+/* Device pointers, multiples of 16 bytes; elements of the problem's dtype where void. Shapes are those of
+ * FMHA_BWD_BHSD. */
 typedef struct {
   void* q;       /* [batch, nhead_q, seqlen_q, hdim_q] */
   void* k;       /* [batch, nhead_k, seqlen_k, hdim_q] */

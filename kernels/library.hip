@@ -1,8 +1,10 @@
-// The C interface over this platform's families. A call costs the launches and a few hundred nanoseconds:
-// nothing is allocated, and the device is asked for its architecture once in a process.
+// The C interface over this platform's families. A call costs the launches and what the family
+// prepares for them on the host: nothing is allocated, and the device is asked for its architecture once in a
+// process.
 #include "kernels/library.h"
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -106,10 +108,15 @@ struct NamedPointer {
   bool needed = true;
 };
 
+constexpr std::uintptr_t kAlignment = 16;  // bytes: of the kernels' widest accesses
+
 template <std::size_t kCount>
 void require(const std::array<NamedPointer, kCount>& pointers) {
   for (const NamedPointer& named : pointers) {
     if (named.needed && named.pointer == nullptr) refuse(std::string(named.name) + ": null pointer");
+    if (reinterpret_cast<std::uintptr_t>(named.pointer) % kAlignment != 0) {
+      refuse(std::string(named.name) + ": the address is not a multiple of " + std::to_string(kAlignment));
+    }
   }
 }
 
@@ -141,22 +148,17 @@ void fill_workspace(const fmha_bwd_problem& given, const char* name, fmha_bwd_wo
 void enqueue_forward(const fmha_bwd_problem& given, const char* name, const DeviceTensors& tensors,
                      hipStream_t stream) {
   const auto [problem, mask] = request_from(given);
+  require<5>(
+      {{{"q", tensors.q}, {"k", tensors.k}, {"v", tensors.v}, {"o", tensors.o}, {"lse", tensors.lse}}});
   const Family& family = family_for(problem, name);
-  require<6>({{{"q", tensors.q},
-               {"k", tensors.k},
-               {"v", tensors.v},
-               {"o", tensors.o},
-               {"lse", tensors.lse},
-               {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
+  require<1>({{{"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
   family.forward(problem, mask, tensors, stream);
 }
 
 void enqueue_backward(const fmha_bwd_problem& given, const char* name, const DeviceTensors& tensors,
                       hipStream_t stream) {
   const auto [problem, mask] = request_from(given);
-  const Family& family = family_for(problem, name);
-  const bool converts = family.dq_acc_bytes(problem) > 0;
-  require<12>({{{"q", tensors.q},
+  require<10>({{{"q", tensors.q},
                 {"k", tensors.k},
                 {"v", tensors.v},
                 {"d_o", tensors.d_o},
@@ -165,9 +167,11 @@ void enqueue_backward(const fmha_bwd_problem& given, const char* name, const Dev
                 {"d", tensors.d},
                 {"dq", tensors.dq},
                 {"dk", tensors.dk},
-                {"dv", tensors.dv},
-                {"dq_acc", tensors.dq_acc, converts},
-                {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
+                {"dv", tensors.dv}}});
+  const Family& family = family_for(problem, name);
+  const bool converts = family.dq_acc_bytes(problem) > 0;
+  require<2>({{{"dq_acc", tensors.dq_acc, converts},
+               {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
   family.zero_dq(problem, tensors, stream);
   family.dot_do_o(problem, tensors, stream);
   family.dq_dk_dv(problem, mask, tensors, stream);

@@ -68,7 +68,7 @@ for profile in "${@:---help}"; do
     exit 2
   fi
   if [[ $profile == nvidia ]] && ! command -v nvcc >/dev/null && [[ ! -x ${CUDA_HOME:-/usr/local/cuda}/bin/nvcc ]]; then
-    fail "No nvcc: install the CUDA toolkit, 12 or later, from developer.nvidia.com/cuda-downloads"
+    fail "No nvcc: install the CUDA toolkit, 12.1 or later, from developer.nvidia.com/cuda-downloads"
   fi
 done
 

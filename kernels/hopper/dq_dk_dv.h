@@ -4,27 +4,27 @@
 //   dV = P^T dO,  dK = scale dS^T Q,  dQ += dS K     (stage 3 scales dQ)
 //
 // Tiling: a block owns kN = 128 keys of one key head (or shares them, share_out.h) and walks over the tiles
-// of queries that see any of them, for every query head of the group. One warp loads by the copy engine. Two
-// warpgroups multiply, 64 keys each; for a tile of kM queries a warpgroup does
+// of queries that see any of them, for every query head of the group. One thread loads by the copy engine.
+// Two warpgroups multiply, 64 keys each; for a tile of kM queries a warpgroup does
 //   1. S^T = K Q^T and dP^T = V dO^T, both operands from shared memory;
 //   2. P of S while dP is multiplied, then dS of dP, both in registers;
-//   3. dV += P^T dO and dK += dS^T Q: the sums of 1, packed to 16 bits, are the left operands, still in
-//   registers;
+//   3. dV += P^T dO and dK += dS^T Q: P and dS, packed to 16 bits, are the left operands, still in registers;
 //   4. dS^T to shared memory for the products dS K;
 //   5. its half of dQ of two tiles before, added to the accumulator from registers.
 //
 // Why it is fast: five products, each operand loaded into shared memory once; only dS crosses from warpgroup
 // to warpgroup, and two tiles late, so that neither waits for the other. They run half a tile apart, one with
-// its exponentials while the other multiplies: the second starts when the first has finished its first tile,
-// and contention for the tensor cores keeps them apart from then on. Masks are looked at on boundary tiles
-// only, tiles that nobody sees are skipped, blocks with the most tiles start first.
+// its exponentials while the other multiplies: the second starts when the first has issued all products of
+// its first tile, and contention for the tensor cores keeps them apart from then on. Masks are looked at on
+// boundary tiles only, tiles that nobody sees are skipped, and of a head's blocks those with the most tiles
+// start first.
 //
 // Budget at hdim 128 (kM = 64): 64 + 64 sums of dK and dV, 32 of S, 32 of dP (dQ's after it) of 240 registers
-// a thread; 210 KB of shared memory; one block an SM. At hdim 64 (kM = 128) 32 + 32, 64 and 64 registers, 194
-// KB.
+// a thread; 210 KB of shared memory; one block an SM. At hdim 64 (kM = 128): 32 + 32, 64 and 64 registers,
+// 194 KB.
 //
-// Bound: per tile the tensor cores are busy for 2560 clocks, shared memory for about 2600; docs/hopper.md has
-// the account.
+// Bound: for a tile the tensor cores and shared memory are busy for about 2560 clocks each; docs/hopper.md
+// has the account.
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -125,6 +125,7 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
   __threadfence();
   named_barrier<2 * kWarpgroup, 1>();
   if (kHalf == 0 && thread == 0) {
+    __threadfence();
     shared.is_last = atomicAdd(a.arrivals + index, 1U) + 1 == static_cast<unsigned>(shared.walk.parts);
   }
   named_barrier<2 * kWarpgroup, 1>();
@@ -241,8 +242,9 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     __syncwarp();
     ds_out.advance();
 
-    // dQ of two tiles before. In the first two tiles a product of anything, here of K, is made and thrown
-    // away, so that no branch parts the products in flight.
+    // dQ of two tiles before. In the first two tiles a product of whatever stands in K's place, and in V's
+    // after it, is made and thrown away, so that no branch parts the products in flight; its address is
+    // formed, not used.
     if (t > 1) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
     float dq[32];
     multiply_dq<T, kHeadDim, kHalf>(dq, t > 1 ? shared.ds[ds_in.stage] : shared.k, shared.k);

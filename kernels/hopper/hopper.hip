@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <limits>
 
 #include "kernels/hopper/launch.h"
@@ -19,11 +20,15 @@ class HopperFamily final : public Family {
     if (p.hdim_q != p.hdim_v || (p.hdim_q != 64 && p.hdim_q != 128)) {
       return "its head dimensions are 64 and 128, the same for keys and values";
     }
-    // Rows and tiles are counted in 32 bits.
+    if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
+    // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 4 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
-    if (p.batch * p.nhead_q * (longest / 64 + 2) * 2 > std::numeric_limits<std::int32_t>::max()) {
+    if (p.batch * p.nhead_q * (longest / 64 + 2) > std::numeric_limits<std::int32_t>::max() / 8) {
       return "the problem has more tiles than one launch can cover";
     }
+    constexpr std::int64_t kMaxStride = std::int64_t{1} << 39;  // elements: 2^40 bytes
+    if (p.nhead_q * longest * p.hdim_q >= kMaxStride)
+      return "a sequence is larger than the copy engine can address";
     return std::nullopt;
   }
 
@@ -57,16 +62,18 @@ class HopperFamily final : public Family {
 }  // namespace
 
 std::int64_t processors() {
-  static std::array<std::atomic<int>, 64> known = {};
   int device = 0;
   FMHA_BWD_HIP(hipGetDevice(&device));
-  std::atomic<int>& count = known.at(static_cast<std::size_t>(device));
-  if (count == 0) {
+  const auto ask = [&] {
     int found = 0;
     FMHA_BWD_HIP(hipDeviceGetAttribute(&found, hipDeviceAttributeMultiprocessorCount, device));
-    count = found;
-  }
-  return count;
+    return found;
+  };
+  static std::array<std::atomic<int>, 64> known = {};
+  const auto index = static_cast<std::size_t>(device);
+  if (index >= known.size()) return ask();
+  if (known[index] == 0) known[index] = ask();
+  return known[index];
 }
 
 const Family& family() {

@@ -22,8 +22,7 @@ struct Scratch {
   float* lse_log2 = nullptr;  // [batch, nhead_q, padded rows]: LSE log2 e; +infinity where P is to be 0: in
                               // rows that see no key, and in those past seqlen_q
   float* d = nullptr;         // [batch, nhead_q, padded rows]: D; 0 past seqlen_q
-  float* sums =
-      nullptr;  // [shared key tiles, 2, kN * hdim]: dK / scale and dV of shared tiles; zero before stage 2
+  float* sums = nullptr;      // [shared key tiles, 2, kN * hdim]: dK / scale and dV; zero before stage 2
   unsigned* arrivals = nullptr;  // [shared key tiles]: blocks that have added; zero before stage 2
   std::int64_t zeroed = 0;       // floats and counters from sums on, a multiple of 4
   std::int64_t bytes = 0;

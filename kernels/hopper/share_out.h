@@ -42,8 +42,8 @@ constexpr ShareOut share_out(std::int64_t tiles, std::int64_t walk, std::int64_t
   return best;
 }
 
-/// A share-out that knows of no mask, under `mask`: where some queries see no key of a tile, the last wave is
-/// short anyway, and its tiles are shared only if there is no other wave.
+/// A share-out that knows of no mask, under `mask`: where some queries see no key of a tile, the last blocks
+/// are short ones, and its tiles are shared only if there is no other wave.
 inline ShareOut for_mask(const ShareOut& any, const Mask& mask) {
   const bool all_see_all = mask.visible_keys(0).end == mask.seqlen_k();
   return all_see_all || any.owned == 0 ? any : ShareOut{any.owned + any.shared, 0, 1};

@@ -1,6 +1,5 @@
 // Tensor maps: how the bulk copy engine finds a tile of a tensor. Made on the host, passed to kernels by
-// value as a
-// __grid_constant__ parameter.
+// value as a __grid_constant__ parameter.
 #pragma once
 
 #include <cuda.h>

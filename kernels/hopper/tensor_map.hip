@@ -16,9 +16,13 @@ using Encode = decltype(&cuTensorMapEncodeTiled);
 Encode find_encode() {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult result = {};
-  constexpr unsigned kCuda12 = 12000;
-  FMHA_BWD_HIP(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kCuda12,
+#if CUDART_VERSION >= 12050
+  constexpr unsigned kFirstVersion = 12000;
+  FMHA_BWD_HIP(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, kFirstVersion,
                                                 cudaEnableDefault, &result));
+#else
+  FMHA_BWD_HIP(cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &function, cudaEnableDefault, &result));
+#endif
   if (result != cudaDriverEntryPointSuccess || function == nullptr) {
     throw Error(ExitCode::device_error,
                 "the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12 or newer");

@@ -1,4 +1,4 @@
-// What a block of stage 2 keeps in shared memory, and the warp that loads its tiles.
+// What a block of stage 2 keeps in shared memory, and the thread that loads its tiles.
 #pragma once
 
 #include "base/mask.h"
@@ -63,9 +63,9 @@ struct alignas(1024) SharedMemory {
   float d[Tile::kStages][Tile::kM];
   int first_query[Tile::kStages];  // of the tiles here
   int tile_index[8];               // of visit t at t % 8: the tile's among those of all heads
-  int first_seen_by[Tile::kN];     // the first query that sees each key; kNobody where there is none
-  int all_seen_by;                 // from this query on every key is seen; kNobody where there is none
-  bool is_last;                    // of the blocks of a shared tile of keys
+  int first_seen_by[Tile::kN];  // the first query that sees each key; seqlen_q or kNobody where there is none
+  int all_seen_by;              // from this query on every key is seen; kNobody where there is none
+  bool is_last;                 // of the blocks of a shared tile of keys
   Walk walk;
   Barrier k_full;
   Barrier v_full;

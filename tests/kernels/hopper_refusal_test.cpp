@@ -65,5 +65,21 @@ TEST(HopperRefusal, SaysThatAProblemHasTooManyTilesForALaunch) {
   EXPECT_THAT(refusal(problem), Optional(HasSubstr("tiles")));
 }
 
+TEST(HopperRefusal, SaysThatASequenceIsTooLargeForTheCopyEngine) {
+  Problem problem = problem_of(DType::fp16, 128, 128);
+  problem.nhead_q = problem.nhead_k = 16;
+  problem.seqlen_q = problem.seqlen_k = std::int64_t{1} << 28;
+  problem.batch = 1;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("copy engine")));
+}
+
+TEST(HopperRefusal, SaysThatTheScaleIsTooLarge) {
+  Problem problem = problem_of(DType::fp16, 128, 128);
+  problem.scale = 3e38F;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("scale")));
+  problem.scale = 2e38F;
+  EXPECT_EQ(refusal(problem), std::nullopt);
+}
+
 }  // namespace
 }  // namespace fmha_bwd::nvidia

@@ -87,6 +87,11 @@ TEST_P(Hopper, SumsKeyAndValueGradientsOverTheGroup) {
   expect_right_in_every_form(extents(2, 8, 2, 330, 200), 1.0F);
 }
 
+TEST_P(Hopper, SumsOverTheGroupWhereEachBlockOwnsItsTile) {
+  const std::int64_t heads = multiprocessors();
+  expect_right(problem_of({1, 2 * heads, heads, 300, 100, 128, 128}, DType::bf16), 1.0F);
+}
+
 TEST_P(Hopper, KeepsTheHeadsAndTheSequencesOfABatchApart) {
   expect_right_in_every_form(extents(3, 4, 2, 190, 260), 1.0F);
 }

@@ -75,6 +75,20 @@ TEST(Library, RefusesNullArguments) {
   EXPECT_STREQ(message.data(), "tensors: null pointer");
 }
 
+TEST(Library, RefusesAddressesThatTheKernelsCannotRead) {
+  const fmha_bwd_problem problem = small_problem();
+  std::array<char, 256> message = {};
+  alignas(16) std::array<char, 32> memory = {};
+  fmha_bwd_tensors tensors = {};
+  tensors.q = tensors.k = tensors.o = memory.data();
+  tensors.lse = reinterpret_cast<float*>(memory.data());
+  EXPECT_EQ(fmha_bwd_forward(&problem, "simt", &tensors, nullptr, message.data(), message.size()), 2);
+  EXPECT_STREQ(message.data(), "v: null pointer");
+  tensors.v = memory.data() + 2;
+  EXPECT_EQ(fmha_bwd_forward(&problem, "simt", &tensors, nullptr, message.data(), message.size()), 2);
+  EXPECT_STREQ(message.data(), "v: the address is not a multiple of 16");
+}
+
 TEST(Library, CutsTheMessageToItsBuffer) {
   const fmha_bwd_problem problem = small_problem();
   std::array<char, 10> message = {};

@@ -17,13 +17,13 @@ TEST(ShareOut, LeavesWholeWavesAlone) {
 }
 
 TEST(ShareOut, SharesTheTilesOfAHalfEmptyLastWave) {
-  // 2048 tiles are 15 waves and 68 tiles. In 16 parts each those are 1088 blocks, 9 rounds of 16 tiles and a
-  // start: 9 * (16 + 5) = 189 tiles' time. No fewer parts are better, and unshared it is 256 + 5.
+  // 2048 tiles are 15 waves and 68 tiles. In 7 parts each those are 476 blocks, 4 rounds of at most 37 tiles
+  // and a start: 4 * (37 + 5) = 168 tiles' time, where unshared it is 256 + 5.
   const ShareOut share = share_out(2048, 256, kProcessors);
   EXPECT_EQ(share.owned, 15 * kProcessors);
   EXPECT_EQ(share.shared, 68);
-  EXPECT_GT(share.parts, 1);
-  EXPECT_EQ(share.blocks(), 15 * kProcessors + 68 * share.parts);
+  EXPECT_EQ(share.parts, 7);
+  EXPECT_EQ(share.blocks(), 15 * kProcessors + 68 * 7);
   const auto rounds = [&](std::int64_t parts) {
     return (68 * parts + kProcessors - 1) / kProcessors * ((256 + parts - 1) / parts + 5);
   };

@@ -37,21 +37,6 @@ __device__ __forceinline__ void store_tile(const TensorMap& map, int column, int
       : "memory");
 }
 
-/// Adds `bytes` bytes of floats at `from` to those at `to`, each addition atomic; addresses and bytes are
-/// multiples of 16. Part of the thread's current store group.
-__device__ __forceinline__ void add_floats(float* to, const float* from, unsigned bytes) {
-  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(to),
-               "r"(shared_address(from)), "r"(bytes)
-               : "memory");
-}
-
-/// Ends the thread's store group.
-__device__ __forceinline__ void store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-/// Waits until shared memory has been read by all of the thread's store groups.
-__device__ __forceinline__ void store_wait_for_reads() {
-  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
-
 /// Ends the thread's store group and waits until shared memory has been read by all of them.
 __device__ __forceinline__ void store_commit_and_wait_for_reads() {
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
@@ -61,10 +46,6 @@ __device__ __forceinline__ void store_commit_and_wait_for_reads() {
 /// after the next barrier.
 __device__ __forceinline__ void fence_async_proxy() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-__device__ __forceinline__ void prefetch(const TensorMap& map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

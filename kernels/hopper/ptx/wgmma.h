@@ -1,16 +1,18 @@
 // Asynchronous matrix products of a warpgroup (PTX ISA, "wgmma"): D[64, N] += A[64, 16] B[16, N], fp16 or
 // bf16 with fp32 sums.
 //
-// Sums: thread t of the warpgroup (warp w = t / 32, lane l = t % 32) holds row 16 w + l / 4 + 8 ((r / 2) %
-// 2), column 8 (r / 4) + 2 (l % 4) + r % 2 in d[r], r < N / 2. A in registers: word 0 is (row, columns c, c +
-// 1), word 1 the same of row + 8, words 2 and 3 the same of columns + 8, with row = 16 w + l / 4 and c = 2 (l
-// % 4): sums of 16 neighbouring columns, packed in order, are an A. A and B in shared memory: tiles in panels
-// of 64 columns, a panel's rows of 128 bytes one after the other, 16-byte chunk c of row r at place c ^ (r %
-// 8) (128-byte swizzle), panels aligned to 1024 bytes.
-//   k along the columns (kAlongRows false): 16 of k further is 32 bytes further in a panel.
-//   k along the rows    (kAlongRows true):  16 of k further is 2048 bytes further; `panel_bytes` leads from
-//   one panel of
-//                                           m or n to the next.
+// Sums: thread t of the warpgroup (warp w = t / 32, lane l = t % 32) holds in d[r], r < N / 2, row
+// 16 w + l / 4 + 8 ((r / 2) % 2), column 8 (r / 4) + 2 (l % 4) + r % 2.
+//
+// A in registers: with row = 16 w + l / 4 and c = 2 (l % 4), word 0 is (row, columns c and c + 1), word 1 the
+// same of row + 8, words 2 and 3 the same of columns + 8. Sums of 16 neighbouring columns, packed in order,
+// are an A.
+//
+// A and B in shared memory: tiles in panels of 64 columns, a panel's rows of 128 bytes one after the other,
+// 16-byte chunk c of row r at place c ^ (r % 8) (128-byte swizzle), panels aligned to 1024 bytes. Where k
+// runs along the columns (kAlongRows false), 16 of k further is 32 bytes further in a panel. Where k runs
+// along the rows (kAlongRows true), it is 2048 bytes further, and `panel_bytes` leads from one panel of m or
+// n to the next.
 //
 // A product is in flight from its issue until a wait; its sums and its A in registers must not be touched
 // meanwhile.
