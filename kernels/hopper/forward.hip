@@ -22,7 +22,8 @@ namespace {
 constexpr int kM = 128;
 constexpr int kN = 128;
 constexpr int kStages = 2;
-constexpr int kPanelBytes = 128 * 128;  // of 128 rows
+constexpr int kPanelBytes = 128 * kPanelRowBytes;     // of 128 rows
+constexpr int kHalfPanelBytes = 64 * kPanelRowBytes;  // of a warpgroup's rows
 constexpr int kThreads = 2 * kWarpgroup;
 
 struct ForwardArguments {
@@ -98,8 +99,8 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     barrier_arrive_expecting(shared.q_full, kPanels * kPanelBytes);
     for (int p = 0; p < kPanels; ++p) {
       for (int h = 0; h < 2; ++h) {
-        load_tile(shared.q + p * kPanelBytes + h * 64 * 128, a.q, p * kPanelColumns, first_query + 64 * h,
-                  head, batch, shared.q_full);
+        load_tile(shared.q + p * kPanelBytes + h * kHalfPanelBytes, a.q, p * kPanelColumns,
+                  first_query + 64 * h, head, batch, shared.q_full);
       }
     }
     for (int tile = 0; tile < kStages && tile < tiles; ++tile) load_keys(tile);
@@ -111,7 +112,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
   for (int i = 0; i < kHeadDim / 2; ++i) o[i] = 0.0F;
   float maximum[2] = {-INFINITY, -INFINITY};  // of scale_log2 * S
   float sum[2] = {0.0F, 0.0F};
-  const std::uint64_t q_rows = descriptor(shared.q + half * 64 * 128);
+  const std::uint64_t q_rows = descriptor(shared.q + half * kHalfPanelBytes);
   barrier_wait(shared.q_full, 0);
 
   for (int tile = 0; tile < tiles; ++tile) {
@@ -172,7 +173,8 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     products_begin();
     FMHA_BWD_UNROLL
     for (int i = 0; i < kN / 16; ++i) {
-      multiply<T, kHeadDim, true>(o, p[i], moved(descriptor(shared.v[stage], kPanelBytes), i * 2048), true);
+      multiply<T, kHeadDim, true>(
+          o, p[i], moved(descriptor(shared.v[stage], kPanelBytes), i * 16 * kPanelRowBytes), true);
     }
     products_commit();
     products_wait<0>();
@@ -198,7 +200,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     }
   }
   // Q's rows were this warpgroup's alone.
-  std::byte* const out = shared.q + half * 64 * 128;
+  std::byte* const out = shared.q + half * kHalfPanelBytes;
   tile_from_sums<T, kHeadDim>(out, kPanelBytes, o, inverse[0], inverse[1], matrix_offset(warp, lane));
   if (half == 0)
     named_barrier<kWarpgroup, 1>();
