@@ -126,6 +126,7 @@ def context_of(torch, given):
             "cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(),
             "python": platform.python_version(), "library": str(given.library.resolve()),
             "command": shlex.join(sys.argv),
+            "rounds": given.rounds, "target_ms": given.target_ms, "settle_ms": given.settle_ms,
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")}
 
 

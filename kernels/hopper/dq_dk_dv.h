@@ -230,11 +230,7 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
     const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row;
     FMHA_BWD_UNROLL
-    for (int i = 0; i < kM / 16; ++i) {
-      store_matrices((to ^ static_cast<std::uint32_t>(i % 4 * 32)) +
-                         static_cast<std::uint32_t>(i / 4 * Tile::kDsPanelBytes),
-                     ds[i]);
-    }
+    for (int i = 0; i < kM / 16; ++i) store_columns(to, i, Tile::kDsPanelBytes, ds[i]);
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
     fence_async_proxy();
     __syncwarp();

@@ -33,12 +33,14 @@ class HopperFamily final : public Family {
   }
 
   std::size_t dq_acc_bytes(const Problem& p) const override {
-    const std::int64_t rows = p.hdim_q == 64 ? padded_rows<64>(p) : padded_rows<128>(p);
-    return static_cast<std::size_t>(rows * p.hdim_q) * sizeof(float);
+    return with_types(p, [&]<class T, int kHeadDim>() {
+      return static_cast<std::size_t>(padded_rows<kHeadDim>(p) * kHeadDim) * sizeof(float);
+    });
   }
   std::size_t scratch_bytes(const Problem& p) const override {
-    const Scratch scratch = p.hdim_q == 64 ? scratch_of<64>(p, nullptr) : scratch_of<128>(p, nullptr);
-    return static_cast<std::size_t>(scratch.bytes);
+    return with_types(p, [&]<class T, int kHeadDim>() {
+      return static_cast<std::size_t>(scratch_of<kHeadDim>(p, nullptr).bytes);
+    });
   }
 
   void forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,

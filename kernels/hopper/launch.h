@@ -2,9 +2,9 @@
 #pragma once
 
 #include "kernels/family.h"
-#include "kernels/hip_check.h"
 #include "kernels/hopper/share_out.h"
 #include "kernels/hopper/tiling.h"
+#include "kernels/launch.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
@@ -55,9 +55,9 @@ Scratch scratch_of(const Problem& problem, void* start) {
   return scratch;
 }
 
-/// Calls `body.template operator()<T, kHeadDim>()` for a problem that the family takes.
+/// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes.
 template <class Body>
-void with_types(const Problem& problem, Body&& body) {
+auto with_types(const Problem& problem, Body&& body) {
   if (problem.dtype == DType::fp16) {
     if (problem.hdim_q == 64) return body.template operator()<Half, 64>();
     return body.template operator()<Half, 128>();
@@ -70,12 +70,8 @@ void with_types(const Problem& problem, Body&& body) {
 template <class Arguments>
 void launch(void (*kernel)(Arguments), std::int64_t blocks, int threads, std::size_t shared_bytes,
             hipStream_t stream, const Arguments& arguments) {
-  FMHA_BWD_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                   hipFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(shared_bytes)));
-  hipLaunchKernelGGL(kernel, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)),
-                     shared_bytes, stream, arguments);
-  check_launch("the launch of a hopper kernel");
+  launch_kernel(kernel, blocks, threads, static_cast<int>(shared_bytes), stream, arguments,
+                "the launch of a hopper kernel");
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

@@ -1,11 +1,9 @@
 // What the simt kernels' launchers share; the launchers themselves, one a kernel.
 #pragma once
 
-#include <cstddef>
-
 #include "kernels/dispatch.h"
 #include "kernels/family.h"
-#include "kernels/hip_check.h"
+#include "kernels/launch.h"
 #include "kernels/simt/tile.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
@@ -36,11 +34,8 @@ void with_head_dim(std::int64_t hdim, Body&& body) {
 template <class Arguments>
 void launch(void (*kernel)(Arguments), unsigned blocks, int shared_floats, hipStream_t stream,
             const Arguments& arguments) {
-  const auto bytes = static_cast<unsigned>(shared_floats) * static_cast<unsigned>(sizeof(float));
-  FMHA_BWD_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                                   hipFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  hipLaunchKernelGGL(kernel, dim3(blocks), dim3(kThreads), bytes, stream, arguments);
-  check_launch("the launch of a simt kernel");
+  launch_kernel(kernel, blocks, kThreads, shared_floats * static_cast<int>(sizeof(float)), stream, arguments,
+                "the launch of a simt kernel");
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt
