@@ -2,45 +2,53 @@
 //
 // The integers are Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11): key =
 // seed, counter = (element / 4, tensor), so that every tensor has a stream of its own and any element can be
-// computed alone. Element e takes word e % 4. GPUs draw them through hipRAND's device API, which lays the
-// counter out in the same way; philox() is the same function for the CPU.
+// computed alone. Element e takes word e % 4. GPUs draw the inputs through hipRAND's device API, which lays
+// the counter out in the same way; philox() is the same function for the CPU, and for dropout.
 //
 // The map to normal values uses only operations that IEEE 754 rounds correctly (+ - * / sqrt) in double
 // precision. Sources that include this header are compiled without contraction into fused multiply-adds.
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/host_device.h"
 
 namespace fmha_bwd {
 
-/// The 128 random bits of `counter` under `key`.
-constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
-                                              std::array<std::uint32_t, 2> key) {
+/// 128 random bits.
+struct PhiloxWords {
+  std::uint32_t words[4];
+
+  FMHA_BWD_HOST_DEVICE constexpr std::uint32_t operator[](std::size_t i) const { return words[i]; }
+  bool operator==(const PhiloxWords&) const = default;
+};
+
+/// The random bits of `counter` under `key`.
+FMHA_BWD_HOST_DEVICE constexpr PhiloxWords philox(PhiloxWords counter, std::uint32_t key0,
+                                                  std::uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * counter[0];
-    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * counter[2];
-    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
-               static_cast<std::uint32_t>(product1),
-               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
-               static_cast<std::uint32_t>(product0)};
-    key[0] += 0x9E3779B9u;
-    key[1] += 0xBB67AE85u;
+    const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * counter.words[0];
+    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * counter.words[2];
+    counter = {{static_cast<std::uint32_t>(product1 >> 32) ^ counter.words[1] ^ key0,
+                static_cast<std::uint32_t>(product1),
+                static_cast<std::uint32_t>(product0 >> 32) ^ counter.words[3] ^ key1,
+                static_cast<std::uint32_t>(product0)}};
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
   }
   return counter;
 }
 
-/// The four integers of elements 4 * quad .. 4 * quad + 3 of stream `stream`; what
-/// hiprand_init(seed, stream, 4 * quad, &state) followed by hiprand4(&state) draws.
-constexpr std::array<std::uint32_t, 4> philox_quad(std::uint64_t seed, std::uint64_t stream,
-                                                   std::uint64_t quad) {
-  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  return philox({low(quad), high(quad), low(stream), high(stream)}, {low(seed), high(seed)});
+/// The four integers of place `position` of stream `stream`; what hiprand_init(seed, stream, 4 * position,
+/// &state) followed by hiprand4(&state) draws.
+FMHA_BWD_HOST_DEVICE constexpr PhiloxWords philox_quad(std::uint64_t seed, std::uint64_t stream,
+                                                       std::uint64_t position) {
+  return philox({{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32),
+                  static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}},
+                static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
 }
 
 /// log(x) for a positive normal x, to about 1 ulp: x = m 2^e with m in [sqrt(1/2), sqrt(2)), and

@@ -1,13 +1,13 @@
 // What a run found out, for the reports to print. Plain data, no behaviour.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/mask.h"
+#include "base/fill.h"
+#include "base/mask_spec.h"
 #include "base/problem.h"
 #include "base/tensor.h"
 #include "base/work.h"
@@ -81,19 +81,41 @@ struct Timing {
   double tflops_dense = 0.0;  // all pairs, as some tools print it
 };
 
+/// The first element that differed between two runs.
+struct Difference {
+  TensorId id = TensorId::dq;
+  std::int64_t run = 0;  // from 1, compared with run 0
+  Shape index;
+  double first = 0.0;  // in run 0
+  double other = 0.0;
+  std::int64_t elements = 0;  // of this tensor, how many differ in this run
+};
+
+/// Repeated backward passes compared bit by bit.
+struct Determinism {
+  std::int64_t runs = 0;
+  bool required = false;  // the problem is deterministic: a difference is an error
+  std::optional<Difference> difference;
+};
+
 struct MaskResult {
-  MaskKind mask = MaskKind::no_mask;
+  MaskSpec mask;
+  std::string kernel;         // the family that computed it
+  std::string kernel_reason;  // why that one
   MaskCounts counts;
-  double flops = 0.0;  // of the backward pass over the visible pairs
-  std::array<GradientSummary, 3> gradients;
+  double flops = 0.0;                      // of the backward pass over the visible pairs
+  std::vector<GradientSummary> gradients;  // in the order of gradients_of
   Extent d_range;
-  std::optional<double> p_sparsity;     // share of all pairs with P < 1e-9; from the reference
-  std::vector<TensorVerdict> verdicts;  // empty with --verify none
-  std::optional<Timing> timing;         // nothing for a problem that failed its verification
-  std::string command;                  // the shortest that reproduces this mask's result
+  std::optional<double> p_sparsity;        // share of all pairs with P < 1e-9; from the reference
+  std::vector<TensorVerdict> verdicts;     // empty with --verify none
+  std::optional<Determinism> determinism;  // with --check-determinism
+  std::optional<Timing> timing;            // nothing for a problem that failed its verification
+  std::string command;                     // the shortest that reproduces this mask's result
 
   bool verified() const { return !verdicts.empty(); }
+  /// A difference between runs is a failure only where the problem asked for none: see determinism.
   bool passed() const {
+    if (determinism && determinism->required && determinism->difference) return false;
     for (const TensorVerdict& verdict : verdicts) {
       if (!verdict.passed) return false;
     }
@@ -113,8 +135,6 @@ struct RunResult {
   std::string arch;
   std::string device_reason;  // why this device was chosen
   bool emulated = false;
-  std::string kernel;
-  std::string kernel_reason;
 
   std::vector<MaskResult> masks;
 

@@ -14,17 +14,28 @@
 namespace fmha_bwd {
 
 /// The order gives each input its random stream; see base/random.h.
-enum class TensorId { q, k, v, d_o, o, lse, d, dq, dk, dv };
+enum class TensorId { q, k, v, d_o, o, lse, d, dq, dk, dv, bias, dbias, slopes, sink, dsink };
 
-inline constexpr std::array<TensorId, 4> kInputs = {TensorId::q, TensorId::k, TensorId::v, TensorId::d_o};
-inline constexpr std::array<TensorId, 3> kGradients = {TensorId::dq, TensorId::dk, TensorId::dv};
-inline constexpr std::array<TensorId, 6> kOutputs = {TensorId::o,  TensorId::lse, TensorId::d,
-                                                     TensorId::dq, TensorId::dk,  TensorId::dv};
+/// Every tensor that a problem may have.
+inline constexpr std::array<TensorId, 15> kAllTensors = {
+    TensorId::q,    TensorId::k,     TensorId::v,      TensorId::d_o,  TensorId::o,
+    TensorId::lse,  TensorId::d,     TensorId::dq,     TensorId::dk,   TensorId::dv,
+    TensorId::bias, TensorId::dbias, TensorId::slopes, TensorId::sink, TensorId::dsink};
 
-/// "Q", "K", "V", "dO", "O", "LSE", "D", "dQ", "dK", "dV".
+/// Q, K, V and dO; then the bias and the sinks where the problem has them. Those that are drawn at random:
+/// ALiBi's slopes are not among them.
+std::vector<TensorId> inputs_of(const Problem& problem);
+/// dQ, dK and dV; then dBias and dSink where the problem has them.
+std::vector<TensorId> gradients_of(const Problem& problem);
+/// O, LSE, D and the gradients.
+std::vector<TensorId> outputs_of(const Problem& problem);
+/// Whether the problem has that tensor.
+bool has_tensor(const Problem& problem, TensorId id);
+
+/// "Q", "K", "V", "dO", "O", "LSE", "D", "dQ", "dK", "dV", "bias", "dBias", "slopes", "sink", "dSink".
 std::string_view name_of(TensorId id);
 
-/// [batch, head, row, column]. LSE and D have one column.
+/// [batch, head, row, column]. LSE and D have one column; slopes, sinks and dSink one element a head.
 struct Shape {
   std::int64_t batch = 0;
   std::int64_t head = 0;
@@ -41,6 +52,9 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
+/// In group mode Q's rows are those of all its sequences, one after the other without padding, and its batch
+/// is 1; so are those of K and of all that has one's rows. The bias is [.., .., seqlen_q, seqlen_k] in both
+/// modes; what is beyond a sequence's own lengths is not used, and its gradient is 0.
 Shape shape_of(TensorId id, const Problem& problem);
 
 /// Elements from one batch, head or row of a tensor to the next; columns are contiguous.
@@ -56,24 +70,35 @@ struct Strides {
   bool operator==(const Strides&) const = default;
 };
 
-/// Of a contiguous tensor of `shape` in `layout`.
-Strides strides_of(const Shape& shape, Layout layout);
-/// Of the tensor on the device, which is contiguous: in the problem's layout, but LSE and D always in bhsd.
-Strides strides_of(TensorId id, const Problem& problem);
+/// Where a tensor stands on the device. Rows count the padding (base/sequences.h).
+struct Place {
+  TensorId storage = TensorId::q;  // the tensor whose memory it is in: its own, or Q's or dQ's in layout qkv
+  std::int64_t offset = 0;         // elements from the start of that memory to the first one
+  Strides strides;
+};
 
-/// fp32 for LSE and D, else the problem's type.
+/// LSE and D are always bhsd; the bias, the slopes and the sinks contiguous.
+Place place_of(TensorId id, const Problem& problem);
+/// Elements of the memory that `storage` owns, padding included; 0 where it owns none.
+std::int64_t storage_elements(TensorId storage, const Problem& problem);
+
+/// fp32 for LSE, D, the slopes, the sinks and their gradient, else the problem's type.
 DType dtype_of(TensorId id, const Problem& problem);
 
-/// A tensor's bits on the host; row-major, whatever the problem's layout.
+/// A tensor's bits on the host; row-major and without padding, whatever the problem's layout.
 struct HostTensor {
   DType dtype = DType::fp32;
   Shape shape;
   std::vector<std::byte> bytes;  // shape.elements() * size_of(dtype)
 };
 
-/// The host copy of a tensor from the bytes that stand on the device, as strides_of says. Throws
-/// std::invalid_argument where they do not fill the tensor's shape.
-HostTensor tensor_from_device(std::vector<std::byte> bytes, TensorId id, const Problem& problem);
+/// The tensor `id` out of the bytes of the memory that it is in. Throws std::invalid_argument where they are
+/// not storage_elements' many.
+HostTensor tensor_from_device(const std::vector<std::byte>& storage, TensorId id, const Problem& problem);
+/// Writes the tensor `id` into the bytes of the memory that it is in; the inverse of tensor_from_device.
+void tensor_to_device(const HostTensor& tensor, TensorId id, const Problem& problem,
+                      std::vector<std::byte>& storage);
+
 /// The values, exactly.
 std::vector<float> values_of(const HostTensor& tensor);
 /// `values` rounded to `dtype`; there are shape.elements() of them.

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/mask.h"
+#include "base/fill.h"
+#include "base/mask_spec.h"
 #include "base/problem.h"
 #include "base/tensor.h"
 
@@ -44,17 +45,19 @@ class Session {
  public:
   virtual ~Session() = default;
 
-  /// Draws Q, K, V and dO.
+  /// Draws inputs_of(problem), and sets ALiBi's slopes.
   virtual void fill_inputs(const Fill& fill) = 0;
-  /// Fills O, LSE, D, dQ, dK and dV with NaN, so that an element that no kernel writes is seen.
+  /// Replaces an input. Throws std::invalid_argument where the tensor is not of the problem's shape and type.
+  virtual void upload(TensorId id, const HostTensor& tensor) = 0;
+  /// Fills outputs_of(problem) with NaN, so that an element that no kernel writes is seen.
   virtual void poison_outputs() = 0;
   /// O and LSE, the backward's inputs. A query that sees no key gets O = 0 and LSE = -infinity.
-  virtual void forward(const Mask& mask) = 0;
-  /// D, dQ, dK and dV by the three stages, each timed by device events.
-  virtual BackwardTimes backward(const Mask& mask) = 0;
-  /// The bits of any tensor, row-major whatever the problem's layout.
+  virtual void forward(const MaskSpec& mask) = 0;
+  /// D and the gradients by the three stages, each timed by device events.
+  virtual BackwardTimes backward(const MaskSpec& mask) = 0;
+  /// The bits of any tensor that the problem has, row-major and without padding whatever its layout.
   virtual HostTensor download(TensorId id) = 0;
-  /// The tensors after whose end a kernel wrote.
+  /// The tensors after whose end, or into whose padding, a kernel wrote.
   virtual std::vector<TensorId> damaged_guards() = 0;
 };
 
@@ -64,8 +67,8 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual const Device& device() const = 0;
-  /// Every family of the platform, the fastest first.
-  virtual std::vector<KernelSupport> kernels(const Problem& problem) const = 0;
+  /// Every family of the platform, the fastest first, and what it says to the problem under that mask.
+  virtual std::vector<KernelSupport> kernels(const Problem& problem, const MaskSpec& mask) const = 0;
   /// Allocates the problem's tensors for `kernel`, one that supports it. Throws Error (device_error) that
   /// says how many bytes were needed and how many are free where they do not fit.
   virtual std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) = 0;

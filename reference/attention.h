@@ -13,7 +13,7 @@
 
 #include <vector>
 
-#include "base/mask.h"
+#include "base/mask_spec.h"
 #include "base/problem.h"
 #include "base/result.h"
 #include "base/tensor.h"
@@ -50,15 +50,14 @@ struct Attention : PerOutput<std::vector<Real>> {
 using ExactAttention = Attention<double>;
 using TextbookAttention = Attention<float>;
 
-/// In fp64 throughout. The mask may be any, not only one of the problem's kinds. Throws
-/// std::invalid_argument where the inputs or the mask do not have the problem's shapes.
-ExactAttention exact_attention(const Problem& problem, const Mask& mask, const AttentionInputs& inputs,
+/// In fp64 throughout. Throws std::invalid_argument where the inputs do not have the problem's shapes.
+ExactAttention exact_attention(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
                                const Workers& workers = {});
 
 /// In the problem's type as an attention kernel computes it: every sum and the softmax in fp32; P and dS
 /// rounded to the type where they are operands of a product (P of O and dV, dS of dQ and dK); D from the
 /// rounded O; O, dQ, dK and dV rounded to the type, LSE and D left in fp32.
-TextbookAttention textbook_attention(const Problem& problem, const Mask& mask, const AttentionInputs& inputs,
-                                     const Workers& workers = {});
+TextbookAttention textbook_attention(const Problem& problem, const MaskSpec& mask,
+                                     const AttentionInputs& inputs, const Workers& workers = {});
 
 }  // namespace fmha_bwd

@@ -15,6 +15,8 @@ struct PerOutput {
   T dq;
   T dk;
   T dv;
+  T dbias;  // where the problem has a bias
+  T dsink;  // where it has sinks
 
   /// That of the tensor of that name; throws std::invalid_argument for an input's.
   const T& of(TensorId id) const {
@@ -31,6 +33,10 @@ struct PerOutput {
         return dk;
       case TensorId::dv:
         return dv;
+      case TensorId::dbias:
+        return dbias;
+      case TensorId::dsink:
+        return dsink;
       default:
         throw std::invalid_argument("an input is not an output");
     }

@@ -50,7 +50,7 @@ struct Reference {
   ExpectedErrors expected;
 };
 
-Reference reference_for(const Problem& problem, const Mask& mask, const AttentionInputs& inputs,
+Reference reference_for(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
                         const Workers& workers = {});
 
 /// The tensor of that name (O, LSE, D, dQ, dK or dV) against the reference.
