@@ -18,12 +18,12 @@ struct Options {
   Problem problem;
   std::vector<MaskSpec> masks = basic_masks();  // in the order given, each once
   Fill fill;
-  std::optional<std::string> load;               // a folder whose tensors replace the drawn ones
-  std::string device = "auto";                   // as choose_device reads it
-  std::optional<std::string> arch;               // nothing: what the device is
-  std::string kernel = "auto";                   // auto, list, or a family's name
-  std::optional<std::int64_t> warmup;            // passes before the timed ones, >= 0; nothing: the run decides
-  std::optional<std::int64_t> repeat;            // timed passes, >= 1; nothing: the run decides
+  std::optional<std::string> load;     // a folder whose tensors replace the drawn ones
+  std::string device = "auto";         // as choose_device reads it
+  std::optional<std::string> arch;     // nothing: what the device is
+  std::string kernel = "auto";         // auto, list, or a family's name
+  std::optional<std::int64_t> warmup;  // passes before the timed ones, >= 0; nothing: the run decides
+  std::optional<std::int64_t> repeat;  // timed passes, >= 1; nothing: the run decides
   std::optional<std::int64_t> check_determinism;  // passes that are compared bit by bit, >= 2
   std::optional<std::int64_t> random;             // how many problems to draw, instead of `problem`
   bool verify = true;
@@ -52,9 +52,9 @@ struct CommandLine {
   Options options;
 };
 
-/// Reads the arguments after argv[0]. With --load, the folder's case file stands before them, and where it has
-/// none its tensors say what no option does of shape and type. Throws Error (bad_usage) whose message is one
-/// line that names option, value and what is allowed.
+/// Reads the arguments after argv[0]. With --load, the folder's case file stands before them, and where it
+/// has none its tensors say what no option does of shape and type. Throws Error (bad_usage) whose message is
+/// one line that names option, value and what is allowed.
 CommandLine parse_command_line(int argc, const char* const* argv);
 
 /// What --help prints.

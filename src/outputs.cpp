@@ -10,8 +10,8 @@ Outputs::Outputs(Session& session, const Problem& problem) : damaged_(session.da
 }
 
 const HostTensor& Outputs::of(TensorId id) const {
-  const auto found = std::find_if(tensors_.begin(), tensors_.end(),
-                                  [id](const auto& entry) { return entry.first == id; });
+  const auto found =
+      std::find_if(tensors_.begin(), tensors_.end(), [id](const auto& entry) { return entry.first == id; });
   if (found == tensors_.end()) throw std::out_of_range("the problem has no such output");
   return found->second;
 }

@@ -83,16 +83,16 @@ class Run {
     session_ = backend_.open(problem_, kernel);
     opened_ = kernel;
     inputs_.place_in(*session_);
-    const std::uint64_t checksum = inputs_.checksum(*session_);
     if (first) {
-      inputs_.check(*session_, options_.verify);
-      result_.input_checksum = checksum;
-    } else if (checksum != result_.input_checksum) {
-      throw Error(ExitCode::wrong_numbers,
-                  fmt::format("the device drew other inputs for {} than before: checksum {:016x} instead of "
-                              "{:016x}",
-                              kernel, checksum, result_.input_checksum));
+      result_.input_checksum = inputs_.check(*session_, options_.verify);
+      return;
     }
+    const std::uint64_t checksum = inputs_.checksum(*session_);
+    if (checksum == result_.input_checksum) return;
+    throw Error(
+        ExitCode::wrong_numbers,
+        fmt::format("{} has other inputs than the kernel before it: checksum {:016x} instead of {:016x}",
+                    kernel, checksum, result_.input_checksum));
   }
 
   MaskResult one_mask(const MaskSpec& mask, const KernelChoice& kernel) {
@@ -120,8 +120,7 @@ class Run {
     }
     if (options_.check_determinism) {
       progress_.step(fmt::format("{}: determinism", name));
-      result.determinism =
-          check_determinism(*session_, problem_, mask, *options_.check_determinism, told());
+      result.determinism = check_determinism(*session_, problem_, mask, *options_.check_determinism, told());
     }
     save(outputs, reference ? &*reference : nullptr, result);
     refuse_other_damage(outputs, result);
@@ -129,8 +128,7 @@ class Run {
     progress_.step(fmt::format("{}: timing", name));
     if (result.passed()) {
       const Passes passes = passes_for(options_, result_.emulated);
-      result.timing =
-          measure(*session_, problem_, mask, result.counts, passes.warmup, passes.repeat, told());
+      result.timing = measure(*session_, problem_, mask, result.counts, passes.warmup, passes.repeat, told());
     }
     return result;
   }

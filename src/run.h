@@ -11,9 +11,9 @@
 namespace fmha_bwd {
 
 /// Draws (or loads) the inputs and, for each mask, runs forward and backward of the kernel that supports it
-/// into poisoned outputs, verifies all outputs against the CPU's fp64 reference, compares repeated passes where
-/// that was asked for, saves what was asked for, and times the backward where all passed (or where the user
-/// asked for no verification). `device_reason` says why `backend` was chosen.
+/// into poisoned outputs, verifies all outputs against the CPU's fp64 reference, compares repeated passes
+/// where that was asked for, saves what was asked for, and times the backward where all passed (or where the
+/// user asked for no verification). `device_reason` says why `backend` was chosen.
 ///
 /// Throws Error: unsupported where no kernel takes the problem under one of the masks; device_error where the
 /// device fails or a folder cannot be written; bad_usage where a tensor cannot be loaded; wrong_numbers where

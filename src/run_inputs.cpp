@@ -22,14 +22,14 @@ void refuse_infinite(TensorId id, const std::vector<float>& values, const Option
   const std::int64_t infinite = count_infinite(values);
   if (infinite == 0) return;
   const Fill& fill = options.fill;
-  const std::string what = fill.kind == FillKind::normal
-                               ? fmt::format("--std: {}", fill.standard_deviation)
-                               : fmt::format("--fill: {} with --scale {}", name_of(fill.kind),
-                                             options.problem.scale);
+  const std::string what =
+      fill.kind == FillKind::normal
+          ? fmt::format("--std: {}", fill.standard_deviation)
+          : fmt::format("--fill: {} with --scale {}", name_of(fill.kind), options.problem.scale);
   const std::string_view dtype = name_of(options.problem.dtype);
   throw Error(ExitCode::bad_usage,
-              fmt::format("{} makes {} of {} elements of {} infinite in {}; allowed is what {} can hold", what,
-                          infinite, values.size(), name_of(id), dtype, dtype));
+              fmt::format("{} makes {} of {} elements of {} infinite in {}; allowed is what {} can hold",
+                          what, infinite, values.size(), name_of(id), dtype, dtype));
 }
 
 }  // namespace
@@ -50,9 +50,10 @@ RunInputs::RunInputs(const Options& options) : options_(options) {
     loaded_.emplace_back(id, std::move(tensor));
   }
   if (loaded_.empty()) {
-    throw Error(ExitCode::bad_usage,
-                fmt::format("--load: '{}' has none of the problem's inputs (q.npy, k.npy, v.npy, do.npy, ...)",
-                            *options.load));
+    throw Error(
+        ExitCode::bad_usage,
+        fmt::format("--load: '{}' has none of the problem's inputs (q.npy, k.npy, v.npy, do.npy, ...)",
+                    *options.load));
   }
 }
 
@@ -68,12 +69,14 @@ std::uint64_t RunInputs::checksum(Session& session) const {
   return checksum.value();
 }
 
-void RunInputs::check(Session& session, bool for_reference) {
+std::uint64_t RunInputs::check(Session& session, bool for_reference) {
   const Problem& problem = options_.problem;
-  Checksum on_device;
+  Checksum all;
+  Checksum on_device;  // of those that were drawn
   Checksum on_cpu;
   for (const TensorId id : inputs_of(problem)) {
     const HostTensor tensor = session.download(id);
+    all.add(tensor);
     std::vector<float> values = values_of(tensor);
     if (!is_loaded(id)) refuse_infinite(id, values, options_);
     if (!for_reference) continue;
@@ -83,11 +86,13 @@ void RunInputs::check(Session& session, bool for_reference) {
     }
     values_.of(id) = std::move(values);
   }
-  if (problem.alibi && for_reference) {
-    values_.slopes = is_loaded(TensorId::slopes) ? values_of(session.download(TensorId::slopes))
-                                                 : alibi_slopes(problem.nhead_q);
+  if (problem.alibi && for_reference) values_.slopes = alibi_slopes(problem.nhead_q);
+  if (is_loaded(TensorId::slopes)) {
+    const HostTensor slopes = session.download(TensorId::slopes);
+    all.add(slopes);
+    values_.slopes = values_of(slopes);
   }
-  if (on_device.value() == on_cpu.value()) return;
+  if (on_device.value() == on_cpu.value()) return all.value();
   throw Error(ExitCode::wrong_numbers,
               fmt::format("the device drew other inputs than the CPU: checksum {:016x} instead of {:016x}",
                           on_device.value(), on_cpu.value()));
@@ -100,8 +105,7 @@ std::vector<TensorId> RunInputs::loaded() const {
 }
 
 bool RunInputs::is_loaded(TensorId id) const {
-  return std::any_of(loaded_.begin(), loaded_.end(),
-                     [id](const auto& entry) { return entry.first == id; });
+  return std::any_of(loaded_.begin(), loaded_.end(), [id](const auto& entry) { return entry.first == id; });
 }
 
 }  // namespace fmha_bwd

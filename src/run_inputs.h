@@ -13,8 +13,9 @@ namespace fmha_bwd {
 
 class RunInputs {
  public:
-  /// Reads the tensors that options.load's folder has of the problem's inputs and ALiBi's slopes. Throws Error
-  /// (bad_usage) where one is not of the problem's shape and type or not finite, and where there is none.
+  /// Reads the tensors that options.load's folder has of the problem's inputs and ALiBi's slopes. Throws
+  /// Error (bad_usage) where one is not of the problem's shape and type or not finite, and where there is
+  /// none.
   explicit RunInputs(const Options& options);
 
   /// Draws the inputs on the device and puts the loaded ones in their place.
@@ -23,9 +24,10 @@ class RunInputs {
   /// Of the bits that are on the device.
   std::uint64_t checksum(Session& session) const;
 
-  /// Takes the values from the device for the reference, after a look that what was drawn is what the CPU
-  /// draws. Throws Error: wrong_numbers where it is not, bad_usage where the type cannot hold the values.
-  void check(Session& session, bool for_reference);
+  /// The same checksum, after a look that what was drawn is what the CPU draws; takes the values for the
+  /// reference. Without `for_reference`, neither. Throws Error: wrong_numbers where the device drew something
+  /// else, bad_usage where the type cannot hold the values.
+  std::uint64_t check(Session& session, bool for_reference);
 
   /// After check(.., true).
   const AttentionInputs& values() const { return values_; }

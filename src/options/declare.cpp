@@ -80,7 +80,8 @@ void declare_problem(Declaration& add, Arguments& a) {
   add.option("--batch", "N", a.batch, "sequences [2, or as many as the lists have]");
   add.option("--nhead", "N", a.nhead, "heads of Q [8]");
   add.option("--nhead-k", "N", a.nhead_k, "heads of K and V, a divisor of --nhead [--nhead]");
-  add.option("--seqlen-q", "N[,N...]", a.seqlen_q, "queries of a sequence, or of each; a length may be 0 [64]");
+  add.option("--seqlen-q", "N[,N...]", a.seqlen_q,
+             "queries of a sequence, or of each; a length may be 0 [64]");
   add.option("--seqlen-k", "N[,N...]", a.seqlen_k, "keys of a sequence, or of each [64]");
   add.option("--seqlen-q-pad", "N[,N...]", a.seqlen_q_pad,
              "rows that a sequence's queries have in device memory [--seqlen-q]");
@@ -127,8 +128,9 @@ void declare_run(Declaration& add, Arguments& a) {
              "emulator [auto]");
   add.option("--arch", "NAME", a.arch,
              "architecture, such as gfx942 or sm_90: that the device must have, or\nthat the emulator takes");
-  add.option("--kernel", "NAME", a.kernel,
-             "a kernel family; auto takes the fastest that supports the problem,\nlist shows all of them [auto]");
+  add.option(
+      "--kernel", "NAME", a.kernel,
+      "a kernel family; auto takes the fastest that supports the problem,\nlist shows all of them [auto]");
 
   add.heading("Run");
   add.option("--verify", "HOW", a.verify, "full or none [full]");

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 2> kFillDO = {"fill", "ones"};
 constexpr std::array<std::string_view, 5> kFills = {"normal", "uniform", "integers", "zeros", "extreme"};
 
 constexpr std::array<std::string_view, 11> kWithRandom = {
-    "--random", "--seed",   "--device",  "--arch",  "--kernel",         "--verify", "--check-determinism",
+    "--random", "--seed",   "--device",  "--arch", "--kernel", "--verify", "--check-determinism",
     "--warmup", "--repeat", "--verbose", "--quiet"};
 constexpr std::array<std::string_view, 7> kNotInACase = {
     "--load", "--random", "--output", "--save", "--save-on-failure", "--help", "--version"};

@@ -37,7 +37,7 @@ class Reproduction {
   void lengths(const char* option, const std::vector<std::int64_t>& list) {
     if (list.empty()) return;
     const bool equal = std::all_of(list.begin(), list.end(), [&](auto x) { return x == list.front(); });
-    equal ? always(option, list.front()) : always(option, fmt::join(list, ","));
+    always(option, equal ? fmt::format("{}", list.front()) : fmt::format("{}", fmt::join(list, ",")));
   }
 
   std::vector<std::string> arguments() && { return std::move(arguments_); }
