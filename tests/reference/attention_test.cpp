@@ -8,7 +8,9 @@
 #include <limits>
 #include <numbers>
 #include <stdexcept>
+#include <utility>
 
+#include "base/sequences.h"
 #include "tests/reference/feature_cases.h"
 #include "tests/reference/naive_attention.h"
 
@@ -63,6 +65,86 @@ TEST(Attention, OneQueryAndTwoKeysAreAsByHand) {
   EXPECT_NEAR(exact.dv[1], 1.5, 1e-7);
 }
 
+/// One query and two keys with the scores 0 and log 3; hdim is 1, Q = 2, dO = 2, V = (0, 4), scale = 1/2.
+struct ByHand {
+  Problem problem = problem_of({1, 1, 1, 1, 2, 1, 1}, DType::fp32);
+  AttentionInputs inputs{.q = {2.0F}, .k = {0.0F, std::log(3.0F)}, .v = {0.0F, 4.0F}, .d_o = {2.0F}};
+
+  ByHand() { problem.scale = 0.5F; }
+  ExactAttention exact(const MaskSpec& mask = kNoMask) const {
+    return exact_attention(problem, mask, inputs);
+  }
+};
+
+TEST(AttentionByHand, ASinkTakesItsShareOfTheSoftmax) {
+  ByHand c;
+  c.problem.sink = true;
+  c.inputs.sink = {std::log(4.0F)};
+  // P = (1/8, 3/8) and 1/2 for the sink, O = 3/2, D = 3, dP = (0, 8), dS = (-3/8, 15/8).
+  const ExactAttention exact = c.exact();
+  EXPECT_NEAR(exact.lse[0], std::log(8.0), 1e-6);
+  EXPECT_NEAR(exact.o[0], 1.5, 1e-6);
+  EXPECT_NEAR(exact.d[0], 3.0, 1e-6);
+  EXPECT_NEAR(exact.dk[0], -0.375, 1e-6);
+  EXPECT_NEAR(exact.dk[1], 1.875, 1e-6);
+  EXPECT_NEAR(exact.dsink[0], -1.5, 1e-6);
+}
+
+TEST(AttentionByHand, ASoftCapScalesTheGradientsOfTheScores) {
+  ByHand c;
+  c.problem.softcap = 2.0F;
+  // softcap(x) = log 3 for x = 2 artanh(log 3 / 2), where its slope is 1 - (log 3 / 2)^2.
+  const double share = std::log(3.0) / 2.0;
+  c.inputs.k[1] = static_cast<float>(2.0 * std::atanh(share));
+  const ExactAttention exact = c.exact();
+  EXPECT_NEAR(exact.lse[0], std::log(4.0), 1e-6);
+  EXPECT_NEAR(exact.dk[0], -1.5, 1e-6);
+  EXPECT_NEAR(exact.dk[1], 1.5 * (1.0 - share * share), 1e-6);
+}
+
+TEST(AttentionByHand, ABiasTakesTheGradientOfItsScore) {
+  ByHand c;
+  c.problem.bias = BiasShape::full;
+  c.inputs.bias = c.inputs.k;
+  c.inputs.k = {0.0F, 0.0F};
+  const ExactAttention exact = c.exact();
+  EXPECT_NEAR(exact.lse[0], std::log(4.0), 1e-6);
+  EXPECT_NEAR(exact.dbias[0], -1.5, 1e-6);
+  EXPECT_NEAR(exact.dbias[1], 1.5, 1e-6);
+  EXPECT_EQ(exact.dq[0], 0.0);
+}
+
+TEST(AttentionByHand, AlibiCountsFromTheDiagonalOfTheMask) {
+  ByHand c;
+  c.problem.alibi = true;
+  c.inputs.slopes = {std::log(2.0F)};
+  c.inputs.k = {0.0F, 0.0F};
+  // The query stands at key 1: the weights are 1/3 and 2/3.
+  EXPECT_NEAR(c.exact().o[0], 8.0 / 3.0, 1e-6);
+  // It stands at key 0: 2/3 and 1/3.
+  MaskSpec top_left;
+  top_left.alignment = Alignment::top_left;
+  EXPECT_NEAR(c.exact(top_left).o[0], 4.0 / 3.0, 1e-6);
+}
+
+TEST(AttentionByHand, DropoutDropsWhatItsDrawsSayAndScalesTheRest) {
+  ByHand c;
+  c.problem.dropout = {.probability = 0.5F};
+  const DropoutDraws draws = dropout_draws(c.problem);
+  while (!(draws.threshold > philox_quad(c.problem.dropout.seed, 0, 0)[1] &&
+           draws.threshold <= philox_quad(c.problem.dropout.seed, 0, 0)[0])) {
+    ++c.problem.dropout.seed;
+  }
+  // Key 0 is dropped. P = (1/4, 3/4), O = 2 * 3 = 6, D = 12, dP = (0, 16), dS = (-3, 3).
+  const ExactAttention exact = c.exact();
+  EXPECT_NEAR(exact.lse[0], std::log(4.0), 1e-6);
+  EXPECT_NEAR(exact.o[0], 6.0, 1e-6);
+  EXPECT_NEAR(exact.dk[0], -3.0, 1e-6);
+  EXPECT_NEAR(exact.dk[1], 3.0, 1e-6);
+  EXPECT_EQ(exact.dv[0], 0.0);
+  EXPECT_NEAR(exact.dv[1], 3.0, 1e-6);
+}
+
 class Shapes : public ::testing::TestWithParam<Extents> {};
 INSTANTIATE_TEST_SUITE_P(Attention, Shapes,
                          ::testing::Values(Extents{1, 1, 1, 1, 1, 1, 1}, Extents{1, 1, 1, 1, 70, 3, 2},
@@ -101,8 +183,38 @@ TEST_P(Shapes, HaveATextbookNearTheTruth) {
   }
 }
 
+class Features : public ::testing::TestWithParam<testing::FeatureCase> {};
+// 115 queries and 138 keys: two tiles and three, none of them whole.
+INSTANTIATE_TEST_SUITE_P(Attention, Features, ::testing::ValuesIn(testing::feature_cases(23)),
+                         testing::test_name);
+
+TEST_P(Features, AgreeWithTheNaiveOracle) {
+  const auto& [name, problem, mask] = GetParam();
+  const AttentionInputs inputs = draw_inputs(problem, {.standard_deviation = 1.0F});
+  const ExactAttention exact = exact_attention(problem, mask, inputs);
+  const auto naive = testing::naive_attention(problem, mask, inputs);
+  for (const TensorId id : outputs_of(problem)) expect_near(exact.of(id), naive.of(id), 1e-12, name_of(id));
+}
+
+TEST_P(Features, HaveATextbookNearTheTruth) {
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
+    Problem problem = GetParam().problem;
+    problem.dtype = dtype;
+    const AttentionInputs inputs = draw_inputs(problem, {.standard_deviation = 1.0F});
+    const ExactAttention exact = exact_attention(problem, GetParam().mask, inputs);
+    const TextbookAttention textbook = textbook_attention(problem, GetParam().mask, inputs);
+    for (const TensorId id : outputs_of(problem)) {
+      const std::vector<double> values(textbook.of(id).begin(), textbook.of(id).end());
+      expect_near(values, exact.of(id), 100.0 * unit_roundoff(dtype), name_of(id));
+    }
+  }
+}
+
 TEST(Attention, TheBitsDoNotDependOnTheNumberOfThreads) {
-  const Problem problem = problem_of({2, 4, 2, 100, 140, 24, 40});
+  Problem problem = problem_of({2, 4, 2, 100, 140, 24, 40});
+  problem.bias = BiasShape::shared;
+  problem.sink = true;
+  problem.dropout.probability = 0.1F;
   const AttentionInputs inputs = draw_inputs(problem, {});
   const MaskSpec mask = kBottomRight;
   const ExactAttention exact = exact_attention(problem, mask, inputs, {1, {}});
@@ -164,6 +276,78 @@ TEST(Attention, AMaskThatHidesEverythingHasNoGradientAtAll) {
     EXPECT_THAT(exact.of(id), Each(0.0));
   }
   EXPECT_EQ(exact.statistics.p_sparsity, 1.0);
+}
+
+TEST(Attention, QueriesThatSeeNoKeyGiveAllToTheirSink) {
+  Problem problem = problem_of({1, 2, 1, 5, 3, 4, 4});
+  problem.sink = true;
+  const AttentionInputs inputs = draw_inputs(problem, {.standard_deviation = 1.0F});
+  for (const std::int64_t row : {0, 1, 5, 6}) {
+    const auto sink = static_cast<std::size_t>(row / 5);
+    EXPECT_EQ(exact_attention(problem, kBottomRight, inputs).lse[row],
+              static_cast<double>(inputs.sink[sink]));
+    EXPECT_EQ(textbook_attention(problem, kBottomRight, inputs).lse[row], inputs.sink[sink]);
+    EXPECT_EQ(exact_attention(problem, kBottomRight, inputs).d[row], 0.0);
+  }
+}
+
+TEST(Attention, SequencesOfAGroupAreAsEachAlone) {
+  Problem group = problem_of({1, 2, 1, 1, 1, 3, 5});
+  make_grouped(group, {70, 0, 9}, {20, 4, 90});
+  const AttentionInputs inputs = draw_inputs(group, {.standard_deviation = 1.0F});
+  const ExactAttention whole = exact_attention(group, kBottomRight, inputs);
+  const auto rows_of = [](const auto& tensor, std::int64_t heads, std::int64_t all, std::int64_t first,
+                          std::int64_t count, std::int64_t columns) {
+    std::decay_t<decltype(tensor)> rows;
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const auto begin = tensor.begin() + (h * all + first) * columns;
+      rows.insert(rows.end(), begin, begin + count * columns);
+    }
+    return rows;
+  };
+  for (const Sequence& s : sequences_of(group)) {
+    if (s.seqlen_q == 0) continue;
+    const Problem alone = problem_of({1, 2, 1, s.seqlen_q, s.seqlen_k, 3, 5});
+    const AttentionInputs part{.q = rows_of(inputs.q, 2, 79, s.first_q, s.seqlen_q, 3),
+                               .k = rows_of(inputs.k, 1, 114, s.first_k, s.seqlen_k, 3),
+                               .v = rows_of(inputs.v, 1, 114, s.first_k, s.seqlen_k, 5),
+                               .d_o = rows_of(inputs.d_o, 2, 79, s.first_q, s.seqlen_q, 5)};
+    const ExactAttention exact = exact_attention(alone, kBottomRight, part);
+    EXPECT_EQ(rows_of(whole.lse, 2, 79, s.first_q, s.seqlen_q, 1), exact.lse);
+    EXPECT_EQ(rows_of(whole.dq, 2, 79, s.first_q, s.seqlen_q, 3), exact.dq);
+    EXPECT_EQ(rows_of(whole.dk, 1, 114, s.first_k, s.seqlen_k, 3), exact.dk);
+    EXPECT_EQ(rows_of(whole.dv, 1, 114, s.first_k, s.seqlen_k, 5), exact.dv);
+  }
+}
+
+TEST(Attention, SequencesWithoutRowsHaveNothingToCompute) {
+  Problem problem = problem_of({1, 2, 2, 1, 1, 4, 4});
+  problem.bias = BiasShape::full;
+  problem.alibi = problem.sink = true;
+  for (const auto& [q, k] : {std::pair{0, 0}, std::pair{0, 3}, std::pair{3, 0}}) {
+    make_grouped(problem, {q, 0}, {k, 0});
+    const ExactAttention exact = exact_attention(problem, kBottomRight, draw_inputs(problem, {}));
+    EXPECT_EQ(exact.lse.size(), static_cast<std::size_t>(2 * q));
+    for (const TensorId id : {TensorId::d, TensorId::dq, TensorId::dk, TensorId::dv, TensorId::dsink}) {
+      EXPECT_THAT(exact.of(id), Each(0.0)) << name_of(id);
+    }
+    EXPECT_EQ(exact.statistics.p_sparsity, 0.0);
+    EXPECT_EQ(exact.statistics.d_range.min, 0.0);
+    EXPECT_EQ(exact.statistics.rows.p.rms, 0.0);
+  }
+}
+
+TEST(Attention, WhatNoSequenceUsesOfABiasHasNoGradient) {
+  Problem problem = problem_of({1, 1, 1, 1, 1, 2, 2});
+  make_grouped(problem, {2, 1}, {1, 3});
+  problem.bias = BiasShape::full;
+  const ExactAttention exact =
+      exact_attention(problem, kNoMask, draw_inputs(problem, {.standard_deviation = 1.0F}));
+  ASSERT_EQ(exact.dbias.size(), 2U * 2U * 3U);
+  for (std::size_t n = 0; n < 12; ++n) {
+    const bool has_several_keys = n >= 6 && n < 9;  // the others see one key, and dS is 0
+    EXPECT_EQ(std::abs(exact.dbias[n]) > 1e-6, has_several_keys) << n;
+  }
 }
 
 TEST(Attention, OneQueryAndOneKeyPassOnlyDvThrough) {
@@ -255,9 +439,16 @@ TEST(Attention, TheTextbookTakesDFromTheRoundedOutput) {
   }
 }
 
-TEST(Attention, InputsOrMasksOfAnotherShapeAreRefused) {
+TEST(Attention, InputsOfAnotherShapeAreRefused) {
   const Problem problem = problem_of({1, 1, 1, 4, 4, 2, 2});
   AttentionInputs inputs = draw_inputs(problem, {});
+  EXPECT_NO_THROW(exact_attention(problem, kNoMask, inputs));
+  for (const auto& add : {+[](Problem& p) { p.bias = BiasShape::full; }, +[](Problem& p) { p.alibi = true; },
+                          +[](Problem& p) { p.sink = true; }}) {
+    Problem needs_more = problem;
+    add(needs_more);
+    EXPECT_THROW(exact_attention(needs_more, kNoMask, inputs), std::invalid_argument);
+  }
   inputs.v.pop_back();
   EXPECT_THROW(textbook_attention(problem, kNoMask, inputs), std::invalid_argument);
   EXPECT_THROW(ExactAttention{}.of(TensorId::q), std::invalid_argument);

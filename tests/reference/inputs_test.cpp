@@ -26,7 +26,7 @@ Problem odd_problem(DType dtype) {
 TEST(Inputs, EachElementTakesItsWordOfItsQuadOfItsTensorsStream) {
   for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
     const Problem problem = odd_problem(dtype);
-    for (const TensorId id : kInputs) {
+    for (const TensorId id : inputs_of(problem)) {
       const std::vector<float> values =
           values_of(draw_input(id, problem, {.seed = 9, .standard_deviation = 0.5F}));
       ASSERT_EQ(static_cast<std::int64_t>(values.size()), shape_of(id, problem).elements());
@@ -81,7 +81,7 @@ TEST(Inputs, HaveTheSpreadAskedFor) {
 // program with normal quantiles of its own (statistics.NormalDist).
 TEST(Inputs, TheDefaultProblemHasItsPinnedChecksum) {
   Checksum checksum;
-  for (const TensorId id : kInputs) checksum.add(draw_input(id, Problem{}, Fill{}));
+  for (const TensorId id : inputs_of(Problem{})) checksum.add(draw_input(id, Problem{}, Fill{}));
   EXPECT_EQ(checksum.value(), 0x2ba3daf8cc171518u);
 }
 

@@ -200,6 +200,7 @@ struct KernelHabits {
   bool base_two = true;         // exp2 of scores times log2(e)
   bool last_to_first = true;    // sums from the last key or query to the first
   std::int64_t parallel_sums = 4;  // of each dot product, added up at the end
+  bool forgets_slope = false;      // a fault: dX = dS under a soft-cap
 };
 
 /// fp32 with fused multiply-adds, one pass of online softmax, operands and outputs rounded to the type.
@@ -282,7 +283,7 @@ inline NaiveAttention<float> kernel_like_attention(const Problem& p, const MaskS
       const float keep = keep_of(j);
       const float d_weight = keep * dot(d_o, &in.v[s.key_row(h, j) * p.hdim_v], p.hdim_v);
       const float ds = weight * (d_weight - out.d[row]);
-      const float dx = operand(ds * slope);
+      const float dx = operand(habits.forgets_slope ? ds : ds * slope);
       if (p.bias != BiasShape::none) out.dbias[s.bias_at(h, i, j)] += ds;
       for (std::int64_t c = 0; c < p.hdim_v; ++c) {
         float& sum = out.dv[s.key_row(h, j) * p.hdim_v + c];
