@@ -86,6 +86,55 @@ TEST(ExpectedError, OfDvIsTheTypesRoundingTimesTheWeights) {
   EXPECT_NEAR(expected_errors(problem, inputs, exact).dv.rms, 0x1p-8 / std::sqrt(3.0) * 10.0, 1e-6);
 }
 
+TEST(ExpectedError, OfEveryFeatureIsAboutWhatTheTextbookErrs) {
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
+    Problem problem{2, 4, 2, 128, 192, 64, 32, dtype, 0.125F};
+    problem.softcap = 1.0F;
+    problem.bias = BiasShape::head;
+    problem.alibi = problem.sink = true;
+    problem.dropout.probability = 0.2F;
+    const Case c(problem, kTopLeft, 1.0F);
+    const ExpectedErrors expected = c.expected();
+    const TextbookAttention textbook = textbook_attention(c.problem, c.mask, c.inputs);
+    for (const TensorId id : outputs_of(problem)) {
+      double size = 0.0;
+      for (const double x : c.exact.of(id)) size += x * x;
+      const double output_rounding = unit_roundoff(dtype_of(id, problem)) / std::sqrt(3.0) *
+                                     std::sqrt(size / static_cast<double>(c.exact.of(id).size()));
+      const double ratio =
+          rms_error(textbook.of(id), c.exact.of(id)) / std::hypot(expected.of(id).rms, output_rounding);
+      EXPECT_GT(ratio, 0.02) << name_of(dtype) << ' ' << name_of(id);
+      EXPECT_LT(ratio, 1.2) << name_of(dtype) << ' ' << name_of(id);
+    }
+  }
+}
+
+TEST(ExpectedError, OfDbiasGrowsWithTheRootOfThePairsSummed) {
+  Problem problem{3, 4, 2, 20, 30, 8, 8, DType::bf16, 0.35F};
+  problem.bias = BiasShape::full;
+  const Case full(problem, kNoMask, 1.0F);
+  problem.bias = BiasShape::shared;
+  Case shared(problem, kNoMask, 1.0F);
+  shared.exact.statistics = full.exact.statistics;
+  shared.exact.o = full.exact.o;
+  const Spread one = full.expected().dbias;
+  const Spread twelve = shared.expected().dbias;
+  EXPECT_NEAR(twelve.rms, std::sqrt(12.0) * one.rms, 1e-9);
+  EXPECT_NEAR(twelve.row_rms, std::sqrt(12.0) * one.row_rms, 1e-9);
+  EXPECT_NEAR(twelve.max, std::sqrt(12.0) * one.max, 1e-9);
+}
+
+TEST(ExpectedError, OfTensorsWithoutElementsIsZero) {
+  Problem problem{1, 2, 1, 1, 1, 4, 4, DType::fp16, 0.5F};
+  problem.bias = BiasShape::shared;
+  problem.sink = true;
+  make_grouped(problem, {0}, {3});
+  const ExpectedErrors expected = Case(problem, kNoMask, 1.0F).expected();
+  for (const TensorId id : {TensorId::o, TensorId::dq, TensorId::dk, TensorId::dbias, TensorId::dsink}) {
+    EXPECT_EQ(expected.of(id).max, 0.0) << name_of(id);
+  }
+}
+
 TEST(ExpectedError, OfAnInputIsRefused) {
   EXPECT_THROW(ExpectedErrors{}.of(TensorId::q), std::invalid_argument);
 }
