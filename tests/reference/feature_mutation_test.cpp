@@ -41,7 +41,7 @@ struct Judge {
 };
 
 class Features : public ::testing::TestWithParam<testing::FeatureCase> {};
-INSTANTIATE_TEST_SUITE_P(Mutation, Features, ::testing::ValuesIn(testing::feature_cases(13)),
+INSTANTIATE_TEST_SUITE_P(Mutation, Features, ::testing::ValuesIn(testing::feature_cases(7)),
                          testing::test_name);
 
 TEST_P(Features, CorrectKernelsOfEveryHabitPass) {
