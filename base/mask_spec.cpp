@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -17,8 +18,14 @@ constexpr const char* kAllowed =
     "document_causal:N,..., "
     "generic:Y,X and the short forms 0 n 1 t 2 b t:L,R b:L,R xt:W xb:W g:Y,X";
 
-[[noreturn]] void refuse(const std::string& complaint) {
-  throw Error(ExitCode::bad_usage, "--mask: " + complaint);
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text += part;
+  return text;
+}
+
+[[noreturn]] void refuse(std::initializer_list<std::string_view> complaint) {
+  throw Error(ExitCode::bad_usage, joined({"--mask: ", joined(complaint)}));
 }
 
 /// A name and its numbers, as they were written.
@@ -30,7 +37,8 @@ struct Item {
   std::string text() const {
     std::string result = name + (has_colon ? ":" : "");
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      result += (i == 0 ? "" : ",") + std::to_string(numbers[i]);
+      if (i > 0) result += ',';
+      result += std::to_string(numbers[i]);
     }
     return result;
   }
@@ -42,12 +50,11 @@ bool is_number(std::string_view text) {
 }
 
 std::int64_t number_from(std::string_view text, std::string_view where) {
-  if (!is_number(text))
-    refuse("'" + std::string(text) + "' in '" + std::string(where) + "' is not a whole number");
+  if (!is_number(text)) refuse({"'", text, "' in '", where, "' is not a whole number"});
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc()) {
-    refuse("'" + std::string(text) + "' in '" + std::string(where) + "' is not in -2^63..2^63-1");
+    refuse({"'", text, "' in '", where, "' is not in -2^63..2^63-1"});
   }
   return value;
 }
@@ -88,7 +95,7 @@ std::vector<Item> items_of(const std::string& list) {
 
 /// -1 is no limit, and so is what exceeds every length.
 std::int64_t limit_from(std::int64_t size, const Item& item) {
-  if (size < -1) refuse("'" + item.text() + "' has a window size below -1; -1 is no limit");
+  if (size < -1) refuse({"'", item.text(), "' has a window size below -1; -1 is no limit"});
   return size == -1 ? kUnbounded : std::min(size, kUnbounded);
 }
 
@@ -103,8 +110,8 @@ MaskSpec window(Alignment alignment, std::int64_t left, std::int64_t right) {
 
 void require_numbers(const Item& item, std::size_t count) {
   if (item.numbers.size() == count) return;
-  refuse("'" + item.text() + "' has " + std::to_string(item.numbers.size()) +
-         " numbers after its colon, not " + std::to_string(count));
+  refuse({"'", item.text(), "' has ", std::to_string(item.numbers.size()), " numbers after its colon, not ",
+          std::to_string(count)});
 }
 
 MaskSpec window_from(const Item& item) {
@@ -133,21 +140,21 @@ MaskSpec generic_from(const Item& item) {
 
 MaskSpec prefix_from(const Item& item) {
   require_numbers(item, 1);
-  if (item.numbers[0] < 0) refuse("'" + item.text() + "' has a negative prefix; allowed is 0 or more");
+  if (item.numbers[0] < 0) refuse({"'", item.text(), "' has a negative prefix; allowed is 0 or more"});
   MaskSpec mask = kTopLeft;
   mask.prefix = std::min(item.numbers[0], kUnbounded);
   return mask;
 }
 
 MaskSpec documents_from(const Item& item) {
-  if (item.numbers.empty()) refuse("'" + item.text() + "' has no lengths; allowed is document:N,N,...");
+  if (item.numbers.empty()) refuse({"'", item.text(), "' has no lengths; allowed is document:N,N,..."});
   MaskSpec mask = item.name == "document_causal" ? kTopLeft : kNoMask;
   mask.alignment = Alignment::top_left;
   std::int64_t end = 0;
   for (const std::int64_t length : item.numbers) {
     if (length < 1 || length > kMaxExtent) {
-      refuse("'" + item.text() + "' has a document of " + std::to_string(length) + " tokens; allowed is 1.." +
-             std::to_string(kMaxExtent));
+      refuse({"'", item.text(), "' has a document of ", std::to_string(length), " tokens; allowed is 1..",
+              std::to_string(kMaxExtent)});
     }
     end = std::min(end + length, kUnbounded);
     mask.document_ends.push_back(end);
@@ -166,7 +173,7 @@ MaskSpec mask_from(const Item& item) {
   if (plain && (name == "no_mask" || name == "0" || name == "n")) return kNoMask;
   if (plain && name == "1") return kTopLeft;
   if (plain && name == "2") return kBottomRight;
-  refuse("'" + item.text() + "' is not a mask; " + kAllowed);
+  refuse({"'", item.text(), "' is not a mask; ", kAllowed});
 }
 
 std::string limit_text(std::int64_t limit) { return limit >= kUnbounded ? "-1" : std::to_string(limit); }
@@ -175,7 +182,8 @@ std::string documents_text(const std::vector<std::int64_t>& ends) {
   std::string text;
   std::int64_t begin = 0;
   for (const std::int64_t end : ends) {
-    text += (text.empty() ? "" : ",") + std::to_string(end - begin);
+    if (!text.empty()) text += ',';
+    text += std::to_string(end - begin);
     begin = end;
   }
   return text;
@@ -199,16 +207,16 @@ const std::vector<MaskSpec>& basic_masks() {
 
 std::string name_of(const MaskSpec& mask) {
   if (!mask.document_ends.empty()) {
-    return (mask.right == 0 ? "document_causal:" : "document:") + documents_text(mask.document_ends);
+    return joined({mask.right == 0 ? "document_causal:" : "document:", documents_text(mask.document_ends)});
   }
-  if (mask.prefix > 0) return "prefix:" + std::to_string(mask.prefix);
+  if (mask.prefix > 0) return joined({"prefix:", std::to_string(mask.prefix)});
   if (mask.left < 0 || mask.right < 0) {
-    return "generic:" + std::to_string(mask.left + 1) + "," + std::to_string(mask.right + 1);
+    return joined({"generic:", std::to_string(mask.left + 1), ",", std::to_string(mask.right + 1)});
   }
   if (mask.left >= kUnbounded && mask.right >= kUnbounded) return "no_mask";
-  const std::string corner = mask.alignment == Alignment::top_left ? "top_left" : "bottom_right";
-  if (mask.left >= kUnbounded && mask.right == 0) return corner;
-  return corner + ":" + limit_text(mask.left) + "," + limit_text(mask.right);
+  const std::string_view corner = mask.alignment == Alignment::top_left ? "top_left" : "bottom_right";
+  if (mask.left >= kUnbounded && mask.right == 0) return std::string(corner);
+  return joined({corner, ":", limit_text(mask.left), ",", limit_text(mask.right)});
 }
 
 std::vector<MaskSpec> masks_from(const std::string& list) {

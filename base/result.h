@@ -127,6 +127,7 @@ struct RunResult {
   std::string version;
   Problem problem;
   Fill fill;
+  std::vector<TensorId> loaded;  // inputs that came from files
   std::uint64_t input_checksum = 0;
 
   std::string platform;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/mask.h"
+#include "base/mask_spec.h"
 #include "base/problem.h"
 #include "kernels/device_arch.h"
 #include "kernels/family.h"
@@ -42,8 +42,16 @@ const T& required(const char* argument, const T* pointer) {
 /// A C problem that was checked, and its mask.
 struct Request {
   Problem problem;
-  Mask mask;
+  MaskRule mask;
 };
+
+MaskRule mask_from(int given) {
+  const std::vector<MaskSpec>& masks = basic_masks();  // in the order of the C enumerators
+  if (given < 0 || given >= static_cast<int>(masks.size())) {
+    refuse("mask: " + std::to_string(given) + " is not in 0.." + std::to_string(masks.size() - 1));
+  }
+  return masks[static_cast<std::size_t>(given)].rule();
+}
 
 Request request_from(const fmha_bwd_problem& given) {
   Problem problem;
@@ -58,8 +66,7 @@ Request request_from(const fmha_bwd_problem& given) {
   problem.scale = given.scale;
   problem.layout = enumerator("layout", given.layout, Layout::bshd);
   if (const auto complaint = complaint_about(problem)) refuse(*complaint);
-  const MaskKind kind = enumerator("mask", given.mask, MaskKind::bottom_right);
-  return {problem, Mask(kind, problem.seqlen_q, problem.seqlen_k)};
+  return {problem, mask_from(given.mask)};
 }
 
 /// The architecture of the current device. The runtime is asked for all devices' at the first call.
@@ -80,22 +87,23 @@ std::string_view current_arch() {
   return kArchs.at(static_cast<std::size_t>(device));
 }
 
-const Family& fastest_family(const Problem& problem) {
+const Family& fastest_family(const Problem& problem, const MaskRule& mask) {
   std::string reasons;
   for (const Family* family : families()) {
-    const auto refusal = family->refusal(problem, current_arch());
+    const auto refusal = family->refusal(problem, mask, current_arch());
     if (!refusal) return *family;
     reasons += "; " + std::string(family->name()) + ": " + *refusal;
   }
   throw Error(ExitCode::unsupported, "no kernel supports the problem" + reasons);
 }
 
-/// The family called `name` ("auto": the fastest) that supports `problem` on the current device.
-const Family& family_for(const Problem& problem, std::string_view name) {
-  if (name == "auto") return fastest_family(problem);
+/// The family called `name` ("auto": the fastest) that supports the request on the current device.
+const Family& family_for(const Request& request, std::string_view name) {
+  const auto& [problem, mask] = request;
+  if (name == "auto") return fastest_family(problem, mask);
   for (const Family* family : families()) {
     if (family->name() != name) continue;
-    const auto refusal = family->refusal(problem, current_arch());
+    const auto refusal = family->refusal(problem, mask, current_arch());
     if (!refusal) return *family;
     throw Error(ExitCode::unsupported, std::string(name) + ": " + *refusal);
   }
@@ -138,8 +146,9 @@ DeviceTensors tensors_from(const fmha_bwd_tensors& given) {
 }
 
 void fill_workspace(const fmha_bwd_problem& given, const char* name, fmha_bwd_workspace& workspace) {
-  const Problem problem = request_from(given).problem;
-  const Family& family = family_for(problem, name);
+  const Request request = request_from(given);
+  const Problem& problem = request.problem;
+  const Family& family = family_for(request, name);
   workspace.dq_acc_bytes = family.dq_acc_bytes(problem);
   workspace.scratch_bytes = family.scratch_bytes(problem);
   std::snprintf(workspace.family, sizeof(workspace.family), "%s", std::string(family.name()).c_str());
@@ -147,17 +156,19 @@ void fill_workspace(const fmha_bwd_problem& given, const char* name, fmha_bwd_wo
 
 void enqueue_forward(const fmha_bwd_problem& given, const char* name, const DeviceTensors& tensors,
                      hipStream_t stream) {
-  const auto [problem, mask] = request_from(given);
+  const Request request = request_from(given);
+  const auto& [problem, mask] = request;
   require<5>(
       {{{"q", tensors.q}, {"k", tensors.k}, {"v", tensors.v}, {"o", tensors.o}, {"lse", tensors.lse}}});
-  const Family& family = family_for(problem, name);
+  const Family& family = family_for(request, name);
   require<1>({{{"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
   family.forward(problem, mask, tensors, stream);
 }
 
 void enqueue_backward(const fmha_bwd_problem& given, const char* name, const DeviceTensors& tensors,
                       hipStream_t stream) {
-  const auto [problem, mask] = request_from(given);
+  const Request request = request_from(given);
+  const auto& [problem, mask] = request;
   require<10>({{{"q", tensors.q},
                 {"k", tensors.k},
                 {"v", tensors.v},
@@ -168,7 +179,7 @@ void enqueue_backward(const fmha_bwd_problem& given, const char* name, const Dev
                 {"dq", tensors.dq},
                 {"dk", tensors.dk},
                 {"dv", tensors.dv}}});
-  const Family& family = family_for(problem, name);
+  const Family& family = family_for(request, name);
   const bool converts = family.dq_acc_bytes(problem) > 0;
   require<2>({{{"dq_acc", tensors.dq_acc, converts},
                {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});

@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
+
+#include "base/dropout.h"
 
 namespace fmha_bwd {
 namespace {
 
 constexpr double kSumRoundoff = 0x1p-24;  // of the fp32 sums
 
+/// All zero where the tensor has no elements.
 template <typename Real>
 Spread spread(const std::vector<Real>& tensor, std::int64_t columns) {
+  if (tensor.empty()) return {};
   double sum = 0.0;
   double largest_row = 0.0;
   double largest = 0.0;
@@ -37,6 +42,42 @@ Magnitude row_norm(const Spread& elements, std::int64_t columns) {
 /// 2^-24 sqrt(terms)
 double sum_error(std::int64_t terms) { return kSumRoundoff * std::sqrt(static_cast<double>(terms)); }
 
+/// How many squares of elements of P add up to the square of one of dBias's errors, over the square of a
+/// row's norm: the rows of P over the elements of dBias; in the largest row, its share of the pairs summed;
+/// and for the largest element, which may be all of its row, those pairs.
+Spread dbias_pairs(const Problem& problem) {
+  const Shape bias = shape_of(TensorId::dbias, problem);
+  if (problem.bias == BiasShape::none || bias.elements() == 0) return {};
+  const auto rows = static_cast<double>(shape_of(TensorId::lse, problem).elements());
+  const auto summed = static_cast<double>(problem.batch * problem.nhead_q / (bias.batch * bias.head));
+  return {rows / static_cast<double>(bias.elements()), summed / static_cast<double>(bias.column), summed};
+}
+
+/// The 2-norms of p and of p D over the rows of each head, with p = exp(sink - LSE); of all heads, and of the
+/// largest.
+struct SinkNorms {
+  Magnitude p;
+  Magnitude p_d;
+};
+
+SinkNorms sink_norms(const Problem& problem, const AttentionInputs& inputs, const ExactAttention& exact) {
+  const Shape shape = shape_of(TensorId::d, problem);
+  std::vector<double> p_squares(inputs.sink.size());
+  std::vector<double> p_d_squares(inputs.sink.size());
+  for (std::size_t row = 0; row < exact.d.size(); ++row) {
+    const auto head = static_cast<std::size_t>(shape.index_of(static_cast<std::int64_t>(row)).head);
+    const double p = std::exp(static_cast<double>(inputs.sink[head]) - exact.lse[row]);
+    p_squares[head] += p * p;
+    p_d_squares[head] += p * exact.d[row] * (p * exact.d[row]);
+  }
+  const auto magnitude = [](const std::vector<double>& squares) {
+    const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
+    return Magnitude{std::sqrt(sum / static_cast<double>(squares.size())),
+                     std::sqrt(*std::max_element(squares.begin(), squares.end()))};
+  };
+  return {magnitude(p_squares), magnitude(p_d_squares)};
+}
+
 }  // namespace
 
 ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& inputs,
@@ -52,6 +93,12 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const Magnitude q_row = row_norm(q, problem.hdim_q);
   const Magnitude d_o_row = row_norm(d_o, problem.hdim_v);
   const std::int64_t queries = problem.seqlen_q * problem.group_size();
+  const ScoreNorms& rows = statistics.rows;
+  const ScoreNorms& columns = statistics.columns;
+  const auto keep_scale = static_cast<double>(dropout_draws(problem).keep_scale);
+  const Spread pairs_of_dbias = dbias_pairs(problem);
+  const SinkNorms sinks = problem.sink ? sink_norms(problem, inputs, exact) : SinkNorms{};
+  const std::int64_t rows_of_head = shape_of(TensorId::lse, problem).elements() / problem.nhead_q;
 
   // Of all rows, of the largest, and of the largest element in that.
   struct Sizes {
@@ -63,7 +110,7 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
        {Sizes{&Magnitude::rms, &Spread::rms}, Sizes{&Magnitude::max, &Spread::row_rms},
         Sizes{&Magnitude::max, &Spread::max}}) {
     const double score =
-        sum_error(problem.hdim_q) * scale * q_row.*row * k.rms + kSumRoundoff * statistics.max_abs_score;
+        sum_error(problem.hdim_q) * scale * q_row.*row * k.rms + kSumRoundoff * statistics.max_score;
     const double lse = score + sum_error(problem.seqlen_k);
     const double relative = std::hypot(rounding, score + lse);
     const double along_keys = std::hypot(relative, sum_error(problem.seqlen_k));
@@ -71,16 +118,23 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     const double along_v = sum_error(problem.hdim_v);
 
     errors.lse.*element = lse;
-    const double o_error = along_keys * statistics.p_row.*row;
+    const double o_error = along_keys * rows.kept.*row;
     errors.o.*element = o_error * v.*element;
     errors.d.*element = d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms);
-    const double difference = std::hypot(errors.d.*element, along_v * d_o_row.*row * v.rms);
-    errors.dq.*element = scale * k.*element *
-                         std::hypot(along_keys * statistics.ds_row.*row, statistics.p_row.*row * difference);
-    errors.dk.*element =
-        scale * q.*element *
-        std::hypot(along_queries * statistics.ds_column.*row, statistics.p_column.*row * difference);
-    errors.dv.*element = along_queries * statistics.p_column.*row * d_o.*element;
+    const double difference = std::hypot(errors.d.*element, along_v * keep_scale * d_o_row.*row * v.rms);
+    const double slope =
+        problem.softcap > 0.0F ? kSumRoundoff + 2.0 * score / static_cast<double>(problem.softcap) : 0.0;
+    errors.dq.*element =
+        scale * k.*element *
+        std::hypot(along_keys * rows.dx.*row, slope * rows.ds.*row, rows.p_slope.*row * difference);
+    errors.dk.*element = scale * q.*element *
+                         std::hypot(along_queries * columns.dx.*row, slope * columns.ds.*row,
+                                    columns.p_slope.*row * difference);
+    errors.dv.*element = along_queries * columns.kept.*row * d_o.*element;
+    errors.dbias.*element =
+        std::sqrt(pairs_of_dbias.*element) * std::hypot(relative * rows.ds.*row, rows.p.*row * difference);
+    errors.dsink.*element =
+        std::hypot((lse + sum_error(rows_of_head)) * sinks.p_d.*row, sinks.p.*row * errors.d.*element);
   }
   return errors;
 }

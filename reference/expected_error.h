@@ -9,19 +9,23 @@
 //   - an fp32 sum of n terms errs by 2^-24 sqrt(n) times the root of the sum of its squared terms;
 //   - a sum of coefficients with relative errors r, sum_n c_n x_n, errs by r |c|_2 rms(x).
 //
-// With r = u/sqrt(3) + the error of the exponent, s = the error of a score:
+// In the words of reference/attention.h, with s = the error of a score, r = u/sqrt(3) + the error of the
+// exponent, and |.| of a row or a column of a matrix its 2-norm (ScoreNorms):
 //
-//   s        = 2^-24 (sqrt(hdim_q) |scale| |Q_i| rms(K) + max|S|)
+//   s        = 2^-24 (sqrt(hdim_q) |scale| |Q_i| rms(K) + the largest sum of a score's terms)
 //   LSE      : s + 2^-24 sqrt(seqlen_k)
-//   O        : r |P_i| rms(V), and rounded
+//   O        : r |P Z| rms(V), and rounded
 //   D        : |dO_i| times the error of O, and its own sum's
-//   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V)
-//   dQ       : scale rms(K) (r |dS_i| + |P_i| e)
-//   dK       : scale rms(Q) (r |dS^T_j| + |P^T_j| e)
-//   dV       : r |P^T_j| rms(dO)
+//   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V) / (1 - probability)
+//   dS/dx    : f = 2^-24 + 2 s / softcap; 0 without a soft-cap
+//   dQ       : scale rms(K) (r |dX_i| + f |dS_i| + |P dS/dx|_i e)
+//   dK       : scale rms(Q) (r |dX^T_j| + f |dS^T_j| + |P dS/dx|_j e)
+//   dV       : r |P Z|_j rms(dO)
+//   dBias    : r dS + P e, for an element the sum of one or more pairs
+//   dSink    : s |p D| + |p| the error of D, with p = exp(sink - LSE) of the rows of a head
 //
-// where r of a sum over n pairs also holds that sum's 2^-24 sqrt(n). The rounding of the outputs O, dQ, dK
-// and dV to their type is added by verify(), which knows their size.
+// where r of a sum over n pairs also holds that sum's 2^-24 sqrt(n). The rounding of the outputs O, dQ, dK,
+// dV and dBias to their type is added by verify(), which knows their size.
 #pragma once
 
 #include "base/problem.h"

@@ -16,10 +16,10 @@ HostTensor draw_input(TensorId id, const Problem& problem, const Fill& fill, con
 
 /// The values of the inputs, in the shapes of base/tensor.h; empty where the problem has no such tensor.
 struct AttentionInputs {
-  std::vector<float> q;            // [batch, nhead_q, seqlen_q, hdim_q]
-  std::vector<float> k;            // [batch, nhead_k, seqlen_k, hdim_q]
-  std::vector<float> v;            // [batch, nhead_k, seqlen_k, hdim_v]
-  std::vector<float> d_o;          // [batch, nhead_q, seqlen_q, hdim_v]
+  std::vector<float> q = {};       // [batch, nhead_q, seqlen_q, hdim_q]
+  std::vector<float> k = {};       // [batch, nhead_k, seqlen_k, hdim_q]
+  std::vector<float> v = {};       // [batch, nhead_k, seqlen_k, hdim_v]
+  std::vector<float> d_o = {};     // [batch, nhead_q, seqlen_q, hdim_v]
   std::vector<float> bias = {};    // [1 or batch, 1 or nhead_q, seqlen_q, seqlen_k]
   std::vector<float> slopes = {};  // [nhead_q], ALiBi's
   std::vector<float> sink = {};    // [nhead_q]

@@ -100,7 +100,7 @@ TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<do
   return verdict;
 }
 
-Reference reference_for(const Problem& problem, const Mask& mask, const AttentionInputs& inputs,
+Reference reference_for(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
                         const Workers& workers) {
   Reference reference;
   reference.exact = exact_attention(problem, mask, inputs, part_of(workers, 0.0, 0.6));

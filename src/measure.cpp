@@ -15,11 +15,13 @@ double median_of(const std::vector<BackwardTimes>& passes, double BackwardTimes:
   return median(std::move(samples));
 }
 
-double tflops(double flops, double milliseconds) { return flops / (milliseconds * 1e-3) * 1e-12; }
+double tflops(double flops, double milliseconds) {
+  return flops == 0.0 ? 0.0 : flops / (milliseconds * 1e-3) * 1e-12;
+}
 
 }  // namespace
 
-Timing measure(Session& session, const Problem& problem, const Mask& mask, const MaskCounts& counts,
+Timing measure(Session& session, const Problem& problem, const MaskSpec& mask, const MaskCounts& counts,
                std::int64_t warmup, std::int64_t repeat, const std::function<void(double)>& progress) {
   std::vector<BackwardTimes> passes;
   for (std::int64_t pass = -warmup; pass < repeat; ++pass) {

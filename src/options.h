@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/mask.h"
+#include "base/fill.h"
+#include "base/mask_spec.h"
 #include "base/problem.h"
 
 namespace fmha_bwd {
@@ -15,17 +16,21 @@ enum class Format { table, json, csv };
 
 struct Options {
   Problem problem;
-  std::vector<MaskKind> masks = {kAllMaskKinds.begin(),
-                                 kAllMaskKinds.end()};  // in the order given, each once
+  std::vector<MaskSpec> masks = basic_masks();  // in the order given, each once
   Fill fill;
+  std::optional<std::string> load;     // a folder whose tensors replace the drawn ones
   std::string device = "auto";         // as choose_device reads it
   std::optional<std::string> arch;     // nothing: what the device is
   std::string kernel = "auto";         // auto, list, or a family's name
   std::optional<std::int64_t> warmup;  // passes before the timed ones, >= 0; nothing: the run decides
   std::optional<std::int64_t> repeat;  // timed passes, >= 1; nothing: the run decides
+  std::optional<std::int64_t> check_determinism;  // passes that are compared bit by bit, >= 2
+  std::optional<std::int64_t> random;             // how many problems to draw, instead of `problem`
   bool verify = true;
   Format format = Format::table;
-  std::optional<std::string> output;  // a file's path; nothing: stdout
+  std::optional<std::string> output;           // a file's path; nothing: stdout
+  std::optional<std::string> save;             // a folder for all tensors of the one mask
+  std::optional<std::string> save_on_failure;  // the same for the first mask that fails
   bool quiet = false;
   bool verbose = false;
 };
@@ -40,22 +45,27 @@ struct DeviceRequest {
 /// otherwise.
 DeviceRequest device_request(const std::string& device);
 
-enum class Request { run, list_kernels, help, version };
+enum class Request { run, random, list_kernels, help, version };
 
 struct CommandLine {
   Request request = Request::run;
   Options options;
 };
 
-/// Reads the arguments after argv[0]. Throws Error (bad_usage) whose message is one line that names option,
-/// value and what is allowed.
+/// Reads the arguments after argv[0]. With --load, the folder's case file stands before them, and where it
+/// has none its tensors say what no option does of shape and type. Throws Error (bad_usage) whose message is
+/// one line that names option, value and what is allowed.
 CommandLine parse_command_line(int argc, const char* const* argv);
 
 /// What --help prints.
 std::string help_text();
 
-/// The shortest command line that computes the result of `mask` again: only what differs from the defaults,
-/// quoted for a POSIX shell. How the result is shown (--format, --output, --quiet, --verbose) is left out.
-std::string reproducing_command(const Options& options, MaskKind mask);
+/// The fewest arguments that compute the result of `mask` again: only what differs from the defaults, or all
+/// that a loaded folder could say otherwise. How the result is shown and kept (--format, --output, --save,
+/// --save-on-failure, --quiet, --verbose) is left out.
+std::vector<std::string> reproducing_arguments(const Options& options, const MaskSpec& mask);
+
+/// Those after the program's name, quoted for a POSIX shell.
+std::string reproducing_command(const Options& options, const MaskSpec& mask);
 
 }  // namespace fmha_bwd

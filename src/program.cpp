@@ -1,11 +1,14 @@
 #include "src/program.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/result.h"
@@ -33,10 +36,32 @@ Plan plan(const Options& options, const Decorate& decorate) {
   return {std::move(backend), choice.reason};
 }
 
-std::string kernel_list(const Backend& backend, const Problem& problem) {
+/// What each family says, and under which masks where that is not the same for all.
+std::string kernel_list(const Backend& backend, const Options& options) {
+  struct Answer {
+    std::string text;
+    std::vector<std::string> masks;
+  };
+  std::vector<std::pair<std::string, std::vector<Answer>>> families;  // the fastest first
+  for (const MaskSpec& mask : options.masks) {
+    const std::vector<KernelSupport> all = backend.kernels(options.problem, mask);
+    families.resize(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      families[i].first = all[i].kernel;
+      const std::string text = all[i].refusal.value_or("supported");
+      std::vector<Answer>& answers = families[i].second;
+      auto same = std::find_if(answers.begin(), answers.end(),
+                               [&](const Answer& answer) { return answer.text == text; });
+      if (same == answers.end()) same = answers.insert(answers.end(), {text, {}});
+      same->masks.push_back(name_of(mask));
+    }
+  }
   Columns columns({{"kernel", Align::left}, {"for this problem", Align::left}});
-  for (const KernelSupport& support : backend.kernels(problem)) {
-    columns.add({{support.kernel}, {support.refusal.value_or("supported")}});
+  for (const auto& [kernel, answers] : families) {
+    for (const Answer& answer : answers) {
+      const std::string masks = answers.size() == 1 ? "" : fmt::format("{}: ", fmt::join(answer.masks, ", "));
+      columns.add({{kernel}, {masks + answer.text}});
+    }
   }
   const Device& device = backend.device();
   return fmt::format("{}:{}  {}  {}\n{}", device.platform, device.index, device.name, device.arch,
@@ -68,8 +93,10 @@ ExitCode obey(const CommandLine& command_line, const Console& console, const Dec
         throw Error(ExitCode::bad_usage,
                     "--kernel: 'list' prints a table on stdout; allowed without --format and --output");
       }
-      print(console, kernel_list(*plan(options, decorate).backend, options.problem));
+      print(console, kernel_list(*plan(options, decorate).backend, options));
       return ExitCode::passed;
+    case Request::random:
+      throw Error(ExitCode::unsupported, "--random: not built into this program");
     case Request::run:
       return run_and_report(options, plan(options, decorate), console);
   }

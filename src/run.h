@@ -10,12 +10,14 @@
 
 namespace fmha_bwd {
 
-/// Draws the inputs once and, for each mask, runs forward and backward into poisoned outputs, verifies O,
-/// LSE, D, dQ, dK and dV against the CPU's fp64 reference, and times the backward where all passed (or where
-/// the user asked for no verification). `device_reason` says why `backend` was chosen.
+/// Draws (or loads) the inputs and, for each mask, runs forward and backward of the kernel that supports it
+/// into poisoned outputs, verifies all outputs against the CPU's fp64 reference, compares repeated passes
+/// where that was asked for, saves what was asked for, and times the backward where all passed (or where the
+/// user asked for no verification). `device_reason` says why `backend` was chosen.
 ///
-/// Throws Error: unsupported where no kernel takes the problem; device_error where the device fails;
-/// wrong_numbers where the device drew other inputs than the CPU.
+/// Throws Error: unsupported where no kernel takes the problem under one of the masks; device_error where the
+/// device fails or a folder cannot be written; bad_usage where a tensor cannot be loaded; wrong_numbers where
+/// the device drew other inputs than the CPU.
 RunResult run(const Options& options, Backend& backend, const std::string& device_reason, Progress& progress);
 
 }  // namespace fmha_bwd

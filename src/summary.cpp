@@ -12,7 +12,8 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 }  // namespace
 
 Extent extent_of(const std::vector<float>& values) {
-  Extent extent{values.at(0), values.at(0)};
+  if (values.empty()) return {};
+  Extent extent{values.front(), values.front()};
   for (const double x : values) {
     if (std::isnan(x)) return {kNaN, kNaN};
     if (x < extent.min) extent.min = x;
@@ -31,7 +32,7 @@ GradientSummary summarize(TensorId id, const std::vector<float>& values) {
     sum += std::abs(x);
     squares += x * x;
   }
-  summary.mean_abs = sum / static_cast<double>(values.size());
+  summary.mean_abs = values.empty() ? 0.0 : sum / static_cast<double>(values.size());
   summary.l2_norm = std::sqrt(squares);
   return summary;
 }

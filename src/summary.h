@@ -8,10 +8,10 @@
 
 namespace fmha_bwd {
 
-/// Least and largest of `values`, which are not empty; both NaN where any value is.
+/// Least and largest of `values`; both NaN where any value is, 0 where there is none.
 Extent extent_of(const std::vector<float>& values);
 
-/// Mean |x|, L2 norm and extent of a gradient's values, which are not empty, summed in double. A NaN among
+/// Mean |x|, L2 norm and extent of a gradient's values, summed in double; 0 where there is none. A NaN among
 /// them shows in all of them. max_diff_to_no_mask stays empty.
 GradientSummary summarize(TensorId id, const std::vector<float>& values);
 

@@ -5,12 +5,15 @@
 
 namespace fmha_bwd {
 
+inline constexpr int kDefaultWidth = 100;  // of results that no terminal shows
+
 struct Console {
   std::ostream& out;  // results
   std::ostream& err;  // everything else
   bool out_colour = false;
-  bool err_is_terminal = false;  // and can draw over a line
-  int err_width = 80;            // columns
+  bool err_is_terminal = false;   // and can draw over a line
+  int err_width = 80;             // columns
+  int out_width = kDefaultWidth;  // columns, at least 40
 };
 
 /// std::cout and std::cerr as they are now.

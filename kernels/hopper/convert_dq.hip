@@ -74,7 +74,7 @@ void launch_convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t str
     const std::int64_t tiles = p.batch * p.nhead_q * query_tiles<kHeadDim>(p);
     const ConvertDqArguments<T> arguments = {t.dq_acc,
                                              static_cast<T*>(t.dq),
-                                             strides_of(TensorId::dq, p),
+                                             place_of(TensorId::dq, p).strides,
                                              p.scale,
                                              static_cast<int>(p.nhead_q),
                                              static_cast<int>(p.seqlen_q),

@@ -89,7 +89,7 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                           t.d,
                                           scratch,
                                           t.dq_acc,
-                                          strides_of(TensorId::d_o, p),
+                                          place_of(TensorId::d_o, p).strides,
                                           static_cast<int>(p.nhead_q),
                                           static_cast<int>(p.seqlen_q),
                                           static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM,

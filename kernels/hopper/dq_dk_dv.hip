@@ -5,7 +5,7 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-void launch_dq_dk_dv(const Problem& p, const Mask& mask, const DeviceTensors& t, hipStream_t stream) {
+void launch_dq_dk_dv(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
     using Tile = Tiling<kHeadDim>;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);

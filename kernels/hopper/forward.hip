@@ -32,7 +32,7 @@ struct ForwardArguments {
   TensorMap v;  // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
   TensorMap o;  // [batch, nhead_q, seqlen_q, hdim], boxes of 64 rows
   float* lse;   // [batch, nhead_q, seqlen_q]
-  Mask mask;
+  Staircase mask;
   float scale_log2;  // scale * log2 e
   int nhead_q;
   int group_size;
@@ -216,7 +216,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
 
 }  // namespace
 
-void launch_forward(const Problem& p, const Mask& mask, const DeviceTensors& t, hipStream_t stream) {
+void launch_forward(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
     const std::int64_t heads = p.batch * p.nhead_q;
     const ForwardArguments arguments = {tensor_map(t.q, TensorId::q, p, 64),

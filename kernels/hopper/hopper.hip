@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/sequences.h"
 #include "kernels/hopper/launch.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
@@ -14,12 +15,20 @@ class HopperFamily final : public Family {
  public:
   std::string_view name() const override { return "hopper"; }
 
-  std::optional<std::string> refusal(const Problem& p, std::string_view arch) const override {
+  std::optional<std::string> refusal(const Problem& p, const MaskRule& mask,
+                                     std::string_view arch) const override {
     if (arch != "sm_90") return "it needs the architecture sm_90, not " + std::string(arch);
     if (p.dtype == DType::fp32) return "it multiplies fp16 and bf16, not fp32";
     if (p.hdim_q != p.hdim_v || (p.hdim_q != 64 && p.hdim_q != 128)) {
       return "its head dimensions are 64 and 128, the same for keys and values";
     }
+    if (!p.plain_scores()) return "it has no bias, ALiBi, soft-cap, sinks or dropout";
+    if (mask.left < kUnbounded || mask.prefix > 0 || mask.documents > 0) {
+      return "its masks have no left limit, prefix or documents";
+    }
+    if (p.deterministic) return "its sums of dQ are atomic";
+    if (p.grouped() || has_padding(p)) return "its sequences have one length and no padding";
+    if (p.layout == Layout::qkv) return "its layouts are bhsd and bshd";
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
     // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 4 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
@@ -43,18 +52,18 @@ class HopperFamily final : public Family {
     });
   }
 
-  void forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+  void forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
-    launch_forward(problem, mask, tensors, stream);
+    launch_forward(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
   }
   void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
                hipStream_t /*stream*/) const override {}
   void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_dot_do_o(problem, tensors, stream);
   }
-  void dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+  void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                 hipStream_t stream) const override {
-    launch_dq_dk_dv(problem, mask, tensors, stream);
+    launch_dq_dk_dv(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
   }
   void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_convert_dq(problem, tensors, stream);

@@ -8,10 +8,10 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-void launch_forward(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+void launch_forward(const Problem& problem, const Staircase& mask, const DeviceTensors& tensors,
                     hipStream_t stream);
 void launch_dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
-void launch_dq_dk_dv(const Problem& problem, const Mask& mask, const DeviceTensors& tensors,
+void launch_dq_dk_dv(const Problem& problem, const Staircase& mask, const DeviceTensors& tensors,
                      hipStream_t stream);
 void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
 

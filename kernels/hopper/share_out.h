@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "base/mask.h"
+#include "kernels/hopper/staircase.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
@@ -44,7 +44,7 @@ constexpr ShareOut share_out(std::int64_t tiles, std::int64_t walk, std::int64_t
 
 /// A share-out that knows of no mask, under `mask`: where some queries see no key of a tile, the last blocks
 /// are short ones, and its tiles are shared only if there is no other wave.
-inline ShareOut for_mask(const ShareOut& any, const Mask& mask) {
+inline ShareOut for_mask(const ShareOut& any, const Staircase& mask) {
   const bool all_see_all = mask.visible_keys(0).end == mask.seqlen_k();
   return all_see_all || any.owned == 0 ? any : ShareOut{any.owned + any.shared, 0, 1};
 }

@@ -35,7 +35,7 @@ Encode find_encode() {
 TensorMap tensor_map(void* data, TensorId id, const Problem& problem, int box_rows) {
   static const Encode encode = find_encode();
   const Shape shape = shape_of(id, problem);
-  const Strides stride = strides_of(id, problem);
+  const Strides stride = place_of(id, problem).strides;
   const auto count = [](std::int64_t elements) { return static_cast<cuuint64_t>(elements); };
   const auto bytes = [&](std::int64_t elements) { return count(elements) * sizeof(Half); };
   const cuuint64_t extents[4] = {count(shape.column), count(shape.row), count(shape.head),

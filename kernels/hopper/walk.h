@@ -1,7 +1,6 @@
 // What a block of stage 2 keeps in shared memory, and the thread that loads its tiles.
 #pragma once
 
-#include "base/mask.h"
 #include "kernels/hopper/ptx/copy.h"
 #include "kernels/hopper/tiling.h"
 #include "kernels/unroll.h"
@@ -23,7 +22,7 @@ struct DqDkDvArguments {
   float* dq_acc;          // [batch, nhead_q, query_tiles, kM * hdim], see tiling.h
   float* sums;            // [shared tiles, 2, kN * hdim], see launch.h
   unsigned* arrivals;     // [shared tiles]
-  Mask mask;
+  Staircase mask;
   float scale;
   float scale_log2;  // scale * log2 e
   int key_tiles;     // of a head

@@ -1,34 +1,35 @@
 // Backward stage 1:  D[row] = sum over the columns of dO[row] * O[row].
 //
 // Bound by memory: it reads dO and O once and writes one float a row. 16 threads share a row and add up by
-// shuffles; they read 16 bytes each, so that a row of 128 fp16 elements is one coalesced access. No shared
-// memory.
-#include "kernels/hip_check.h"
+// shuffles; they read 16 bytes each, so that a row of 128 fp16 elements is one coalesced access. A workgroup
+// has 16 rows of one head of one sequence. No shared memory.
 #include "kernels/simt/launch.h"
-#include "kernels/simt/tile.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 namespace {
 
 template <class T>
 struct DotDoOArguments {
-  View<const T> o;  // [batch, nhead_q, seqlen_q, hdim_v]
-  const T* d_o;     // with the strides of o
-  float* d;         // [batch, nhead_q, seqlen_q]
-  unsigned rows;    // batch * nhead_q * seqlen_q
+  View<const T> o;    // [batch, nhead_q, seqlen_q, hdim_v]
+  View<const T> d_o;  // [batch, nhead_q, seqlen_q, hdim_v]
+  View<float> d;      // [batch, nhead_q, seqlen_q, 1]
+  SequenceTable sequences;
+  int nhead_q;
+  unsigned tiles;  // of kSide rows, of the longest sequence
 };
 
 template <class T>
 __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a) {
   constexpr int kPackSize = Pack<T>::kSize;
   const int tx = static_cast<int>(threadIdx.x) % kSide;
-  const int columns = a.o.columns;
-  const unsigned row = blockIdx.x * kSide + threadIdx.x / kSide;
+  const RowOfTile at = row_of_tile(blockIdx.x, a.tiles, a.nhead_q);
+  const Sequence sequence = a.sequences.at(at.sequence);
+  const auto o_rows = a.o.queries(sequence, at.head);
   float sum = 0.0F;
-  if (row < a.rows) {
-    const std::int64_t start = a.o.start_of(row);
-    const T* d_o = a.d_o + start;
-    const T* o = a.o.data + start;
+  if (at.row < o_rows.rows) {
+    const T* const d_o = a.d_o.queries(sequence, at.head).row(at.row);
+    const T* const o = o_rows.row(at.row);
+    const int columns = o_rows.columns;
     if (columns % kPackSize == 0) {
       for (int column = tx * kPackSize; column < columns; column += kSide * kPackSize) {
         const Pack<T> d_o_pack = *reinterpret_cast<const Pack<T>*>(d_o + column);
@@ -43,17 +44,19 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
     }
   }
   sum = row_sum(sum);
-  if (tx == 0 && row < a.rows) a.d[row] = sum;
+  if (tx == 0 && at.row < o_rows.rows) *a.d.queries(sequence, at.head).row(at.row) = sum;
 }
 
 }  // namespace
 
 void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
-  const std::int64_t rows = p.batch * p.nhead_q * p.seqlen_q;
+  const std::int64_t tiles = divided_up(p.seqlen_q, kSide);
   with_element_type(p.dtype, [&]<class T>() {
-    const DotDoOArguments<T> arguments = {view_of<const T>(t.o, TensorId::o, p), static_cast<const T*>(t.d_o),
-                                          t.d, static_cast<unsigned>(rows)};
-    launch(dot_do_o_kernel<T>, static_cast<unsigned>((rows + kSide - 1) / kSide), 0, stream, arguments);
+    const DotDoOArguments<T> arguments = {
+        view_of<const T>(t.o, TensorId::o, p), view_of<const T>(t.d_o, TensorId::d_o, p),
+        view_of<float>(t.d, TensorId::d, p),   sequence_table(p, t),
+        static_cast<int>(p.nhead_q),           static_cast<unsigned>(tiles)};
+    launch(dot_do_o_kernel<T>, tiles * p.batch * p.nhead_q, 0, stream, arguments);
   });
 }
 

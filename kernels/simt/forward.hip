@@ -1,11 +1,14 @@
 // Attention forward: the O and LSE that the backward takes as inputs.
 //
-//   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores
+//   P = softmax(mask(S)),  O = keep P V,  LSE = log sum exp of a row's visible scores and its head's sink
+//
+// with S and keep from kernels/simt/scores.h; S = scale Q K^T and keep = 1 in a plain problem.
 //
 // Tiling: a workgroup owns kM = 64 queries of one head and walks over the tiles of kN = 64 keys that any of
 // them sees, with a running maximum m and sum l of each row (online softmax; Milakov and Gimelshein,
 // arXiv:1805.02867). O stays in registers, unnormalised: kM x hdim_v floats over 256 threads. A row whose
-// keys are all masked keeps m = -inf and l = 0 and ends as O = 0, LSE = -inf.
+// keys are all masked keeps m = -inf and l = 0 and ends as O = 0, LSE = -inf. A sink joins the sum at the
+// end.
 //
 // Budget at hdim_v 128: 32 floats of O and 16 of S a thread; shared memory 34.8 KB: one score tile of P, and
 // one V tile that the Q and K parts of the score product use before it.
@@ -14,6 +17,7 @@
 // and the longest tiles of a causal problem start first.
 #include "kernels/hip_check.h"
 #include "kernels/simt/launch.h"
+#include "kernels/simt/scores.h"
 #include "kernels/simt/tile.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
@@ -32,16 +36,17 @@ struct ForwardArguments {
   View<const T> k;  // [batch, nhead_k, seqlen_k, hdim_q]
   View<const T> v;  // [batch, nhead_k, seqlen_k, hdim_v]
   View<T> o;        // [batch, nhead_q, seqlen_q, hdim_v]
-  float* lse;       // [batch, nhead_q, seqlen_q]
-  Mask mask;
-  float scale;
+  View<float> lse;  // [batch, nhead_q, seqlen_q, 1]
+  Scores<T> scores;
+  SequenceTable sequences;
+  MaskRule mask;
   int batch;
   int nhead_q;
   int group_size;
 };
 
 template <class T, int kHeadDim>
-__global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T> a) {
+__global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void forward_kernel(ForwardArguments<T> a) {
   constexpr int kParts = kHeadDim / kWidth;
   HIP_DYNAMIC_SHARED(float4, shared)
   float* const p_tile = reinterpret_cast<float*>(shared);  // [kM, kN]
@@ -51,15 +56,19 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
   const int ty = static_cast<int>(threadIdx.x) / kSide;
   const int tx = static_cast<int>(threadIdx.x) % kSide;
 
-  const auto seqlen_q = static_cast<int>(a.mask.seqlen_q());
   const auto heads = static_cast<unsigned>(a.batch * a.nhead_q);
   const std::int64_t batch = blockIdx.x % heads / a.nhead_q;
   const std::int64_t head = blockIdx.x % heads % a.nhead_q;
+  const Sequence sequence = a.sequences.at(batch);
+  const auto seqlen_q = static_cast<int>(sequence.seqlen_q);
   // The last rows see the most keys.
   const int first_query = ((seqlen_q + kM - 1) / kM - 1 - static_cast<int>(blockIdx.x / heads)) * kM;
-  const auto q = a.q.head(batch, head);
-  const auto k = a.k.head(batch, head / a.group_size);
-  const auto v = a.v.head(batch, head / a.group_size);
+  if (first_query < 0) return;
+  const Mask mask(a.mask, sequence.seqlen_q, sequence.seqlen_k);
+  const HeadScores<T> scores = a.scores.of(batch, head, mask);
+  const auto q = a.q.queries(sequence, head);
+  const auto k = a.k.keys(sequence, head / a.group_size);
+  const auto v = a.v.keys(sequence, head / a.group_size);
 
   float o[kParts][kI][4] = {};
   float row_maximum[kI];
@@ -70,10 +79,10 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
     const int query = first_query + ty + kSide * i;
     row_maximum[i] = -INFINITY;
     sum[i] = 0.0F;
-    visible[i] = query < seqlen_q ? a.mask.visible_keys(query) : Range{};
+    visible[i] = query < seqlen_q ? mask.visible_keys(query) : Range{};
   }
 
-  const Range keys = a.mask.keys_of({first_query, first_query + kM < seqlen_q ? first_query + kM : seqlen_q});
+  const Range keys = mask.keys_of({first_query, first_query + kM < seqlen_q ? first_query + kM : seqlen_q});
   const auto end_key = static_cast<int>(keys.end);
   for (int first_key = static_cast<int>(keys.begin) / kN * kN; first_key < end_key; first_key += kN) {
     float s[kI][kJ] = {};
@@ -92,7 +101,10 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
       float tile_max = -INFINITY;
       FMHA_BWD_UNROLL
       for (int j = 0; j < kJ; ++j) {
-        s[i][j] = columns.contains(tx + kSide * j) ? s[i][j] * a.scale : -INFINITY;
+        const int column = tx + kSide * j;
+        s[i][j] = columns.contains(column)
+                      ? scores.score(s[i][j], first_query + ty + kSide * i, first_key + column)
+                      : -INFINITY;
         tile_max = fmaxf(tile_max, s[i][j]);
       }
       const float new_max = fmaxf(row_maximum[i], row_max(tile_max));
@@ -103,7 +115,8 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
       for (int j = 0; j < kJ; ++j) {
         const float p = expf(s[i][j] - base);
         tile_sum += p;
-        p_tile[(ty + kSide * i) * (kN + kPad) + tx + kSide * j] = p;
+        p_tile[(ty + kSide * i) * (kN + kPad) + tx + kSide * j] =
+            p * scores.keep(first_query + ty + kSide * i, first_key + tx + kSide * j);
       }
       sum[i] = sum[i] * shrink + row_sum(tile_sum);
       row_maximum[i] = new_max;
@@ -124,33 +137,43 @@ __global__ __launch_bounds__(kThreads, 2) void forward_kernel(ForwardArguments<T
     }
   }
 
-  const auto to = a.o.head(batch, head);
+  const auto to = a.o.queries(sequence, head);
+  const auto lse = a.lse.queries(sequence, head);
   FMHA_BWD_UNROLL
   for (int i = 0; i < kI; ++i) {
     const int query = first_query + ty + kSide * i;
-    const float inverse = sum[i] > 0.0F ? 1.0F / sum[i] : (sum[i] == 0.0F ? 0.0F : NAN);
+    float shrink = 1.0F;
+    if (a.scores.sink != nullptr) {
+      const float sink = a.scores.sink[head];
+      const float before = row_maximum[i];
+      row_maximum[i] = fmaxf(before, sink);
+      const float base = row_maximum[i] == -INFINITY ? 0.0F : row_maximum[i];
+      shrink = expf(before - base);
+      sum[i] = sum[i] * shrink + expf(sink - base);
+    }
+    const float inverse = sum[i] > 0.0F ? shrink / sum[i] : (sum[i] == 0.0F ? 0.0F : NAN);
     FMHA_BWD_UNROLL
     for (int part = 0; part < kParts; ++part)
       store_row(to, query, part * kWidth + 4 * tx, o[part][i], inverse);
     if (tx == 0 && query < seqlen_q) {
-      a.lse[(batch * a.nhead_q + head) * seqlen_q + query] =
-          sum[i] == 0.0F ? -INFINITY : row_maximum[i] + logf(sum[i]);
+      *lse.row(query) = sum[i] == 0.0F ? -INFINITY : row_maximum[i] + logf(sum[i]);
     }
   }
 }
 
 }  // namespace
 
-void launch_forward(const Problem& p, const Mask& mask, const DeviceTensors& t, hipStream_t stream) {
-  const auto blocks = static_cast<unsigned>((p.seqlen_q + kM - 1) / kM * p.batch * p.nhead_q);
+void launch_forward(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
+  const std::int64_t blocks = divided_up(p.seqlen_q, kM) * p.batch * p.nhead_q;
   with_element_type(p.dtype, [&]<class T>() {
     const ForwardArguments<T> arguments = {view_of<const T>(t.q, TensorId::q, p),
                                            view_of<const T>(t.k, TensorId::k, p),
                                            view_of<const T>(t.v, TensorId::v, p),
                                            view_of<T>(t.o, TensorId::o, p),
-                                           t.lse,
+                                           view_of<float>(t.lse, TensorId::lse, p),
+                                           scores_of<T>(p, t),
+                                           sequence_table(p, t),
                                            mask,
-                                           p.scale,
                                            static_cast<int>(p.batch),
                                            static_cast<int>(p.nhead_q),
                                            static_cast<int>(p.group_size())};

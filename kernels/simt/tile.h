@@ -54,7 +54,7 @@ __device__ __forceinline__ void load_tile(float* tile, const Rows<const T>& sour
   // Heads start at multiples of the columns: where those and the stride are multiples of the pack, every row
   // starts on 16 bytes, and a pack is either inside or outside.
   const bool whole_packs = source.columns % kPackSize == 0 && source.stride % kPackSize == 0;
-  const T* const start = source.data + static_cast<std::int64_t>(first_row) * source.stride + first_column;
+  const T* const start = source.row(first_row) + first_column;
   const int rows = source.rows - first_row;
   const int columns = source.columns - first_column;
   FMHA_BWD_UNROLL
@@ -161,7 +161,7 @@ template <class T>
 __device__ __forceinline__ void store_row(const Rows<T>& to, int row, int column, const float (&values)[4],
                                           float factor) {
   if (row >= to.rows) return;
-  T* const at = to.data + static_cast<std::int64_t>(row) * to.stride + column;
+  T* const at = to.row(row) + column;
   FMHA_BWD_UNROLL
   for (int j = 0; j < 4; ++j) {
     if (column + j < to.columns) at[j] = from_float<T>(values[j] * factor);
@@ -177,6 +177,21 @@ struct Columns {
       : begin(static_cast<int>(visible.begin) - first_key), end(static_cast<int>(visible.end) - first_key) {}
   __device__ __forceinline__ bool contains(int column) const { return begin <= column && column < end; }
 };
+
+/// A row of a sequence, where workgroups have kSide rows each.
+struct RowOfTile {
+  std::int64_t sequence;
+  std::int64_t head;
+  int row;  // may be past the sequence's end
+};
+
+/// This thread's row: `block` counts tiles, then heads, then sequences.
+__device__ __forceinline__ RowOfTile row_of_tile(unsigned block, unsigned tiles, int heads) {
+  const unsigned head = block / tiles;
+  const auto first = static_cast<int>(block % tiles) * kSide;
+  return {head / static_cast<unsigned>(heads), head % static_cast<unsigned>(heads),
+          first + static_cast<int>(threadIdx.x) / kSide};
+}
 
 /// The largest, or the sum, of `x` over the 16 threads that share ty.
 __device__ __forceinline__ float row_max(float x) {

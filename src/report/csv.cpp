@@ -1,6 +1,7 @@
 #include "src/report/csv.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -14,8 +15,10 @@
 namespace fmha_bwd {
 namespace {
 
-constexpr std::array<TensorId, 6> kVerified = {TensorId::dq, TensorId::dk,  TensorId::dv,
-                                               TensorId::o,  TensorId::lse, TensorId::d};
+constexpr std::array<TensorId, 5> kGradients = {TensorId::dq, TensorId::dk, TensorId::dv, TensorId::dbias,
+                                                TensorId::dsink};
+constexpr std::array<TensorId, 8> kVerified = {TensorId::dq,    TensorId::dk, TensorId::dv,  TensorId::dbias,
+                                               TensorId::dsink, TensorId::o,  TensorId::lse, TensorId::d};
 
 struct Field {
   std::string column;
@@ -51,6 +54,37 @@ std::string lower(std::string_view name) {
   return result;
 }
 
+/// "5 7 9"; empty for none.
+std::string list_text(const std::vector<std::int64_t>& list) {
+  return fmt::format("{}", fmt::join(list, " "));
+}
+
+void add_problem(Row& row, const Problem& problem) {
+  row.add("mode", problem.grouped() ? "group" : "batch");
+  row.add("batch", problem.batch);
+  row.add("nhead_q", problem.nhead_q);
+  row.add("nhead_k", problem.nhead_k);
+  row.add("seqlen_q", problem.seqlen_q);
+  row.add("seqlen_k", problem.seqlen_k);
+  row.add("seqlens_q", list_text(problem.seqlens_q));
+  row.add("seqlens_k", list_text(problem.seqlens_k));
+  row.add("padded_q", list_text(problem.padded_q));
+  row.add("padded_k", list_text(problem.padded_k));
+  row.add("hdim_q", problem.hdim_q);
+  row.add("hdim_v", problem.hdim_v);
+  row.add("dtype", name_of(problem.dtype));
+  row.add("layout", name_of(problem.layout));
+  row.add("scale", problem.scale);
+  row.add("softcap", problem.softcap);
+  row.add("bias", name_of(problem.bias));
+  row.add("alibi", problem.alibi);
+  row.add("sink", problem.sink);
+  row.add("dropout", problem.dropout.probability);
+  row.add("dropout_seed", problem.dropout.seed);
+  row.add("dropout_offset", problem.dropout.offset);
+  row.add("deterministic", problem.deterministic);
+}
+
 void add_run(Row& row, const RunResult& run) {
   row.add("version", run.version);
   row.add("platform", run.platform);
@@ -58,24 +92,37 @@ void add_run(Row& row, const RunResult& run) {
   row.add("device_name", run.device_name);
   row.add("arch", run.arch);
   row.add("emulated", run.emulated);
-  row.add("kernel", run.kernel);
-  row.add("batch", run.problem.batch);
-  row.add("nhead_q", run.problem.nhead_q);
-  row.add("nhead_k", run.problem.nhead_k);
-  row.add("seqlen_q", run.problem.seqlen_q);
-  row.add("seqlen_k", run.problem.seqlen_k);
-  row.add("hdim_q", run.problem.hdim_q);
-  row.add("hdim_v", run.problem.hdim_v);
-  row.add("dtype", name_of(run.problem.dtype));
-  row.add("scale", run.problem.scale);
-  row.add("layout", name_of(run.problem.layout));
+  add_problem(row, run.problem);
+  std::vector<std::string_view> loaded;
+  for (const TensorId id : run.loaded) loaded.push_back(name_of(id));
+  row.add("fill", name_of(run.fill.kind));
+  row.add("fill_do", run.fill.d_o_is_one ? "ones" : "fill");
   row.add("seed", run.fill.seed);
   row.add("standard_deviation", run.fill.standard_deviation);
+  row.add("loaded", fmt::format("{}", fmt::join(loaded, " ")));
   row.add("input_checksum", fmt::format("{:016x}", run.input_checksum));
+}
+
+/// Empty values where the problem has no such gradient.
+void add_gradient(Row& row, TensorId id, const MaskResult& mask) {
+  const auto found = std::find_if(mask.gradients.begin(), mask.gradients.end(),
+                                  [id](const GradientSummary& gradient) { return gradient.id == id; });
+  const std::string prefix = lower(name_of(id));
+  const auto add = [&](const char* suffix, auto value) {
+    const std::optional<double> number =
+        found == mask.gradients.end() ? std::nullopt : std::optional<double>(value(*found));
+    row.add(prefix + suffix, number);
+  };
+  add("_mean_abs", [](const GradientSummary& gradient) { return gradient.mean_abs; });
+  add("_l2_norm", [](const GradientSummary& gradient) { return gradient.l2_norm; });
+  add("_min", [](const GradientSummary& gradient) { return gradient.range.min; });
+  add("_max", [](const GradientSummary& gradient) { return gradient.range.max; });
+  add("_max_diff_to_no_mask", [](const GradientSummary& gradient) { return gradient.max_diff_to_no_mask; });
 }
 
 void add_mask(Row& row, const MaskResult& mask) {
   row.add("mask", name_of(mask.mask));
+  row.add("kernel", mask.kernel);
   row.add("verdict", name_of(verdict_of(mask)));
   row.add("density", mask.counts.density());
   row.add("all_pairs", mask.counts.all_pairs);
@@ -83,18 +130,18 @@ void add_mask(Row& row, const MaskResult& mask) {
   row.add("empty_rows", mask.counts.empty_rows);
   row.add("empty_keys", mask.counts.empty_keys);
   row.add("flops", mask.flops);
-  for (std::size_t i = 0; i < kGradients.size(); ++i) {
-    const std::string prefix = lower(name_of(kGradients[i]));
-    const GradientSummary& gradient = mask.gradients[i];
-    row.add(prefix + "_mean_abs", gradient.mean_abs);
-    row.add(prefix + "_l2_norm", gradient.l2_norm);
-    row.add(prefix + "_min", gradient.range.min);
-    row.add(prefix + "_max", gradient.range.max);
-    row.add(prefix + "_max_diff_to_no_mask", gradient.max_diff_to_no_mask);
-  }
+  for (const TensorId id : kGradients) add_gradient(row, id, mask);
   row.add("d_min", mask.d_range.min);
   row.add("d_max", mask.d_range.max);
   row.add("p_sparsity", mask.p_sparsity);
+}
+
+void add_determinism(Row& row, const std::optional<Determinism>& determinism) {
+  const auto text = [&](auto value) {
+    return determinism ? fmt::format("{}", value(*determinism)) : std::string();
+  };
+  row.add("determinism_runs", text([](const Determinism& d) { return d.runs; }));
+  row.add("runs_differ", text([](const Determinism& d) { return d.difference.has_value(); }));
 }
 
 void add_verdict(Row& row, TensorId id, const std::vector<TensorVerdict>& verdicts) {
@@ -147,6 +194,7 @@ Row row_of(const RunResult& run, const MaskResult& mask) {
   add_run(row, run);
   add_mask(row, mask);
   for (const TensorId id : kVerified) add_verdict(row, id, mask.verdicts);
+  add_determinism(row, mask.determinism);
   add_timing(row, mask.timing);
   row.add("command", mask.command);
   return row;

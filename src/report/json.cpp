@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 Json number(double x) { return std::isfinite(x) ? Json(x) : Json(exact(x)); }
 /// The double whose shortest decimal is that of `x`: 0.1, not 0.10000000149011612.
@@ -25,12 +25,48 @@ Json extent(const Extent& range) { return {{"min", number(range.min)}, {"max", n
 
 Json index(const Shape& shape) { return {shape.batch, shape.head, shape.row, shape.column}; }
 
+/// null for none.
+Json lengths(const std::vector<std::int64_t>& list) { return list.empty() ? Json(nullptr) : Json(list); }
+
+Json dropout(const Dropout& dropout) {
+  if (dropout.probability == 0.0F) return nullptr;
+  return {{"probability", number(dropout.probability)}, {"seed", dropout.seed}, {"offset", dropout.offset}};
+}
+
 Json problem(const Problem& problem) {
-  return {{"batch", problem.batch},         {"nhead_q", problem.nhead_q},
-          {"nhead_k", problem.nhead_k},     {"seqlen_q", problem.seqlen_q},
-          {"seqlen_k", problem.seqlen_k},   {"hdim_q", problem.hdim_q},
-          {"hdim_v", problem.hdim_v},       {"dtype", name_of(problem.dtype)},
-          {"scale", number(problem.scale)}, {"layout", name_of(problem.layout)}};
+  return {{"mode", problem.grouped() ? "group" : "batch"},
+          {"batch", problem.batch},
+          {"nhead_q", problem.nhead_q},
+          {"nhead_k", problem.nhead_k},
+          {"seqlen_q", problem.seqlen_q},
+          {"seqlen_k", problem.seqlen_k},
+          {"seqlens_q", lengths(problem.seqlens_q)},
+          {"seqlens_k", lengths(problem.seqlens_k)},
+          {"padded_q", lengths(problem.padded_q)},
+          {"padded_k", lengths(problem.padded_k)},
+          {"hdim_q", problem.hdim_q},
+          {"hdim_v", problem.hdim_v},
+          {"dtype", name_of(problem.dtype)},
+          {"layout", name_of(problem.layout)},
+          {"scale", number(problem.scale)},
+          {"softcap", number(problem.softcap)},
+          {"bias", name_of(problem.bias)},
+          {"alibi", problem.alibi},
+          {"sink", problem.sink},
+          {"dropout", dropout(problem.dropout)},
+          {"deterministic", problem.deterministic}};
+}
+
+Json inputs(const RunResult& run) {
+  const bool normal = run.fill.kind == FillKind::normal;
+  Json loaded = Json::array();
+  for (const TensorId id : run.loaded) loaded.push_back(name_of(id));
+  return {{"fill", name_of(run.fill.kind)},
+          {"fill_do", run.fill.d_o_is_one ? "ones" : "fill"},
+          {"seed", run.fill.seed},
+          {"standard_deviation", normal ? number(run.fill.standard_deviation) : Json(nullptr)},
+          {"loaded", loaded},
+          {"checksum", fmt::format("{:016x}", run.input_checksum)}};
 }
 
 Json gradients(const MaskResult& mask) {
@@ -75,6 +111,20 @@ Json verification(const MaskResult& mask) {
   return result;
 }
 
+Json difference(const std::optional<Difference>& difference) {
+  if (!difference) return nullptr;
+  return {{"tensor", name_of(difference->id)},  {"run", difference->run},
+          {"index", index(difference->index)},  {"first", number(difference->first)},
+          {"other", number(difference->other)}, {"elements", difference->elements}};
+}
+
+Json determinism(const std::optional<Determinism>& determinism) {
+  if (!determinism) return nullptr;
+  return {{"runs", determinism->runs},
+          {"required", determinism->required},
+          {"difference", difference(determinism->difference)}};
+}
+
 Json timing(const std::optional<Timing>& times) {
   if (!times) return nullptr;
   return {{"warmup", times->warmup},
@@ -92,10 +142,13 @@ Json timing(const std::optional<Timing>& times) {
 
 Json mask(const MaskResult& mask) {
   return {{"mask", name_of(mask.mask)},
+          {"kernel", {{"name", mask.kernel}, {"reason", mask.kernel_reason}}},
           {"verdict", name_of(verdict_of(mask))},
           {"density", number(mask.counts.density())},
           {"all_pairs", mask.counts.all_pairs},
           {"visible_pairs", mask.counts.visible_pairs},
+          {"rows", mask.counts.rows},
+          {"keys", mask.counts.keys},
           {"empty_rows", mask.counts.empty_rows},
           {"empty_keys", mask.counts.empty_keys},
           {"flops", number(mask.flops)},
@@ -103,6 +156,7 @@ Json mask(const MaskResult& mask) {
           {"d_range", extent(mask.d_range)},
           {"p_sparsity", number(mask.p_sparsity)},
           {"verification", verification(mask)},
+          {"determinism", determinism(mask.determinism)},
           {"timing", timing(mask.timing)},
           {"command", mask.command}};
 }
@@ -117,11 +171,7 @@ std::string json_report(const RunResult& run) {
                        {"version", run.version},
                        {"verdict", name_of(verdict_of(run))},
                        {"problem", problem(run.problem)},
-                       {"inputs",
-                        {{"distribution", "normal"},
-                         {"seed", run.fill.seed},
-                         {"standard_deviation", number(run.fill.standard_deviation)},
-                         {"checksum", fmt::format("{:016x}", run.input_checksum)}}},
+                       {"inputs", inputs(run)},
                        {"device",
                         {{"platform", run.platform},
                          {"index", run.device_index},
@@ -129,7 +179,6 @@ std::string json_report(const RunResult& run) {
                          {"arch", run.arch},
                          {"reason", run.device_reason},
                          {"emulated", run.emulated}}},
-                       {"kernel", {{"name", run.kernel}, {"reason", run.kernel_reason}}},
                        {"masks", masks}};
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -6,6 +6,7 @@
 #include "src/report/columns.h"
 #include "src/report/numbers.h"
 #include "src/report/sections.h"
+#include "src/report/verdict.h"
 
 namespace fmha_bwd {
 namespace {
@@ -30,7 +31,7 @@ std::string note(const RunResult& run) {
 }
 
 std::vector<Cell> timing_row(const MaskResult& mask, const Numbers& numbers) {
-  std::vector<Cell> row = {{std::string(name_of(mask.mask))}};
+  std::vector<Cell> row = {{label_of(mask.mask)}};
   if (!mask.timing) {
     for (int i = 0; i < 8; ++i) row.push_back({"—", Style::dim});
     return row;
@@ -63,8 +64,10 @@ std::string performance_section(const RunResult& run, const TableStyle& style) {
   for (const MaskResult& mask : run.masks) {
     columns.add(timing_row(mask, Numbers{style.verbose}));
     if (!mask.timing) {
-      untimed += fmt::format("  {} was not timed{}\n", name_of(mask.mask),
-                             mask.passed() ? "" : ": it failed verification");
+      const char* why = mask.passed()             ? ""
+                        : has_wrong_numbers(mask) ? ": it failed verification"
+                                                  : ": its runs differ";
+      untimed += fmt::format("  {} was not timed{}\n", label_of(mask.mask), why);
     }
   }
   std::string text = heading("Performance", note(run), style);

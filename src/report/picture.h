@@ -9,8 +9,16 @@
 
 namespace fmha_bwd {
 
-/// The first `rows` queries (as lines) and `columns` keys, or as many as there are: "█" where the query sees
-/// the key and "·" where not, separated by spaces.
-std::vector<std::string> mask_picture(const Mask& mask, std::int64_t rows, std::int64_t columns);
+/// A whole mask in cells of so many queries (down) and keys (across): "█" where all pairs of a cell are
+/// visible, "▒" where some are, "·" where none is.
+struct MaskPicture {
+  std::int64_t queries_a_cell = 1;
+  std::int64_t keys_a_cell = 1;
+  std::vector<std::string> lines;  // cells separated by spaces
+};
+
+/// At most `lines` x `columns` cells. Cells hold as many queries as keys, and one pair where all fit; only a
+/// side that would have fewer than four cells then has smaller ones.
+MaskPicture picture_of(const Mask& mask, std::int64_t lines, std::int64_t columns);
 
 }  // namespace fmha_bwd

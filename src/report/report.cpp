@@ -60,10 +60,10 @@ std::error_code write_all(const fs::path& path, const char* mode, const std::str
 
 }  // namespace
 
-std::string report_text(const RunResult& run, const Options& options, bool colour) {
+std::string report_text(const RunResult& run, const Options& options, bool colour, int width) {
   switch (options.format) {
     case Format::table:
-      return table_report(run, {colour, options.quiet, options.verbose});
+      return table_report(run, {colour, options.quiet, options.verbose, static_cast<std::size_t>(width)});
     case Format::json:
       return json_report(run);
     case Format::csv:
@@ -106,7 +106,9 @@ void write_file(const fs::path& path, const std::string& text) {
 }
 
 void write_report(const RunResult& run, const Options& options, const Console& console) {
-  const std::string text = report_text(run, options, console.out_colour && !options.output);
+  const bool to_file = options.output.has_value();
+  const std::string text =
+      report_text(run, options, console.out_colour && !to_file, to_file ? kDefaultWidth : console.out_width);
   if (!options.output) return print(console, text);
   write_file(*options.output, text);
   if (!options.quiet) console.err << fmt::format("{}; report in {}\n", conclusion(run), *options.output);

@@ -10,8 +10,8 @@
 
 namespace fmha_bwd {
 
-/// The report as text, with colours where `colour`.
-std::string report_text(const RunResult& run, const Options& options, bool colour);
+/// The report as text, with colours where `colour`; pictures are at most `width` columns wide.
+std::string report_text(const RunResult& run, const Options& options, bool colour, int width);
 
 /// Writes `text` to console.out. Throws Error (device_error) where that fails.
 void print(const Console& console, const std::string& text);

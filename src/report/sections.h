@@ -12,18 +12,23 @@ namespace fmha_bwd {
 /// "\nTitle  (note)\n".
 std::string heading(std::string_view title, std::string_view note, const TableStyle& style);
 
-/// Problem, device, kernel and inputs.
+/// The mask's name, cut where it is long.
+std::string label_of(const MaskSpec& mask);
+
+/// Problem, device, kernels and inputs.
 std::string header_section(const RunResult& run, const TableStyle& style);
 /// Density, mean |gradient| and the largest difference to no_mask.
 std::string gradients_section(const RunResult& run, const TableStyle& style);
 /// Each tensor's errors against their budgets.
 std::string verification_section(const RunResult& run, const TableStyle& style);
+/// Whether repeated runs gave the same bits; empty where nothing was repeated.
+std::string determinism_section(const RunResult& run, const TableStyle& style);
 /// Ranges of D and of the gradients, sparsity of P, empty rows and keys.
 std::string details_section(const RunResult& run, const TableStyle& style);
 std::string norms_section(const RunResult& run, const TableStyle& style);
 /// Stage times and rates.
 std::string performance_section(const RunResult& run, const TableStyle& style);
-/// The first 8 x 8 corner of each mask.
+/// The whole of each mask; in group mode over the first sequence that has pairs.
 std::string pictures_section(const RunResult& run, const TableStyle& style);
 /// What is wrong with each mask that failed: how many elements, the worst ones, the command that reproduces
 /// it.

@@ -21,8 +21,8 @@ std::string_view name_of(Verdict verdict) {
 }
 
 Verdict verdict_of(const MaskResult& mask) {
-  if (!mask.verified()) return Verdict::not_verified;
-  return mask.passed() ? Verdict::passed : Verdict::failed;
+  if (!mask.passed()) return Verdict::failed;
+  return mask.verified() ? Verdict::passed : Verdict::not_verified;
 }
 
 Verdict verdict_of(const RunResult& run) {
@@ -32,6 +32,16 @@ Verdict verdict_of(const RunResult& run) {
   };
   if (any(Verdict::failed)) return Verdict::failed;
   return run.masks.empty() || any(Verdict::not_verified) ? Verdict::not_verified : Verdict::passed;
+}
+
+bool has_wrong_numbers(const MaskResult& mask) {
+  return std::any_of(mask.verdicts.begin(), mask.verdicts.end(),
+                     [](const TensorVerdict& verdict) { return !verdict.passed; });
+}
+
+std::string difference_text(const Difference& difference) {
+  return fmt::format("{} differs between runs 1 and {}, in {} element{}", name_of(difference.id),
+                     difference.run + 1, difference.elements, difference.elements == 1 ? "" : "s");
 }
 
 std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers) {
@@ -46,7 +56,8 @@ std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers) {
                                   numbers.scientific(verdict.l2_diff),
                                   numbers.scientific(verdict.l2_budget)));
   }
-  if (verdict.guard_damaged) reasons.emplace_back("a kernel wrote after the tensor's end");
+  if (verdict.guard_damaged)
+    reasons.emplace_back("a kernel wrote after the tensor's end or into its padding");
   if (reasons.empty()) return "failed";
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
@@ -56,12 +67,16 @@ std::string conclusion(const RunResult& run) {
   const char* masks = total == 1 ? "mask" : "masks";
   const auto failed = std::count_if(run.masks.begin(), run.masks.end(),
                                     [](const MaskResult& mask) { return !mask.passed(); });
+  const auto wrong = std::count_if(run.masks.begin(), run.masks.end(), has_wrong_numbers);
   switch (verdict_of(run)) {
     case Verdict::passed:
       return fmt::format("passed: {} of {} {} {} with the fp64 reference", total, total, masks,
                          total == 1 ? "agrees" : "agree");
     case Verdict::failed:
-      return fmt::format("FAILED: {} of {} {} with wrong numbers", failed, total, masks);
+      return fmt::format("FAILED: {} of {} {} with {}", failed, total, masks,
+                         wrong == failed ? "wrong numbers"
+                         : wrong == 0    ? "runs that differ"
+                                         : "wrong numbers or runs that differ");
     case Verdict::not_verified:
       return total == 0 ? "nothing ran" : fmt::format("not verified: {} {} ran unchecked", total, masks);
   }

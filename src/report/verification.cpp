@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ namespace fmha_bwd {
 namespace {
 
 bool is_gradient(TensorId id) {
+  constexpr std::array<TensorId, 5> kGradients = {TensorId::dq, TensorId::dk, TensorId::dv, TensorId::dbias,
+                                                  TensorId::dsink};
   return std::find(kGradients.begin(), kGradients.end(), id) != kGradients.end();
 }
 
@@ -30,7 +33,7 @@ Cell verdict_cell(bool passed) { return passed ? Cell{"passed", Style::good} : C
 std::vector<Cell> verdict_row(const MaskResult& mask, const TensorVerdict& verdict, const TableStyle& style) {
   const Numbers numbers{style.verbose};
   const std::optional<double> relative = verdict.relative_l2();
-  std::vector<Cell> row = {{std::string(name_of(mask.mask))},
+  std::vector<Cell> row = {{label_of(mask.mask)},
                            {std::string(name_of(verdict.id))},
                            verdict_cell(verdict.passed),
                            {numbers.scientific(verdict.max_diff)},
@@ -68,7 +71,7 @@ std::string inconclusive_lines(const MaskResult& mask) {
     if (!verdict.passed || verdict.conclusive()) continue;
     lines +=
         fmt::format("  {} {}: inconclusive, rounding may be as large as the tensor; zeros would pass too\n",
-                    name_of(mask.mask), name_of(verdict.id));
+                    label_of(mask.mask), name_of(verdict.id));
   }
   return lines;
 }
@@ -77,7 +80,8 @@ std::string inconclusive_lines(const MaskResult& mask) {
 std::string failure_in_short(const TensorVerdict& verdict) {
   const std::string_view name = name_of(verdict.id);
   if (verdict.wrong > 0) return fmt::format("{} {} wrong", name, verdict.wrong);
-  return fmt::format("{} {}", name, verdict.guard_damaged ? "written past its end" : "off by L2 norm");
+  return fmt::format("{} {}", name,
+                     verdict.guard_damaged ? "written past its end or into its padding" : "off by L2 norm");
 }
 
 /// "dQ 41%, dK 35%, dV 20% of the error budget", or what failed.
@@ -91,8 +95,13 @@ std::string judgement(const MaskResult& mask) {
         fmt::format("{} {}", name_of(verdict.id),
                     verdict.conclusive() ? share_text(verdict.budget_share(), Numbers{}) : "inconclusive"));
   }
+  const bool differs = mask.determinism && mask.determinism->difference;
+  const bool required = differs && mask.determinism->required;
+  if (required) failures.push_back(difference_text(*mask.determinism->difference));
   if (!failures.empty()) return fmt::format("{}", fmt::join(failures, ", "));
-  return shares.empty() ? "" : fmt::format("{} of the error budget", fmt::join(shares, ", "));
+  std::string text = shares.empty() ? "" : fmt::format("{} of the error budget", fmt::join(shares, ", "));
+  if (differs) text += fmt::format("{}runs differ, as is allowed", text.empty() ? "" : "; ");
+  return text;
 }
 
 Cell verdict_cell(Verdict verdict) {
@@ -144,9 +153,13 @@ std::string failures_section(const RunResult& run, const TableStyle& style) {
     if (mask.passed()) continue;
     for (const TensorVerdict& verdict : mask.verdicts) {
       if (verdict.passed) continue;
-      const std::string name = fmt::format("{} {}", name_of(mask.mask), name_of(verdict.id));
+      const std::string name = fmt::format("{} {}", label_of(mask.mask), name_of(verdict.id));
       text += fmt::format("  {}: {}\n{}", painted(name, Style::bad, style.colour),
                           failure_of(verdict, numbers), worst_elements(verdict, style));
+    }
+    if (mask.determinism && mask.determinism->required && mask.determinism->difference) {
+      text += fmt::format("  {}: {}\n", painted(label_of(mask.mask), Style::bad, style.colour),
+                          difference_text(*mask.determinism->difference));
     }
     text += fmt::format("  reproduce: {}\n", painted(mask.command, Style::strong, style.colour));
   }
@@ -156,7 +169,7 @@ std::string failures_section(const RunResult& run, const TableStyle& style) {
 std::string summary_lines(const RunResult& run, const TableStyle& style) {
   Columns columns({{"", Align::left}, {"", Align::left}, {"", Align::left}, {"", Align::left}});
   for (const MaskResult& mask : run.masks) {
-    columns.add({{std::string(name_of(mask.mask))},
+    columns.add({{label_of(mask.mask)},
                  verdict_cell(verdict_of(mask)),
                  {judgement(mask)},
                  {speed(run, mask), Style::dim}});

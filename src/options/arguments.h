@@ -1,0 +1,38 @@
+// The command line before anything in it is understood.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fmha_bwd {
+
+/// The arguments as they were given.
+struct Arguments {
+  using Value = std::optional<std::string>;
+
+  std::vector<std::string> masks;
+  Value mode, batch, nhead, nhead_k, seqlen_q, seqlen_k, seqlen_q_pad, seqlen_k_pad;
+  Value hdim, hdim_v, dtype, layout;
+  Value scale, softcap, bias, dropout, dropout_seed, dropout_offset;
+  bool alibi = false;
+  bool sink = false;
+  bool deterministic = false;
+  Value fill, fill_do, seed, std, load, random;
+  Value device, arch, kernel;
+  Value verify, check_determinism, warmup, repeat;
+  Value format, output, save, save_on_failure;
+  bool quiet = false;
+  bool verbose = false;
+  bool help = false;
+  bool version = false;
+
+  std::vector<std::string> given;  // the names of the options that were, "--mask"
+};
+
+/// Reads `words` into `arguments`; what is there already stays where no word replaces it, but for `given`.
+/// Returns the first word that is neither an option nor an option's value. Throws Error (bad_usage) where a
+/// value is missing.
+std::optional<std::string> read_arguments(const std::vector<std::string>& words, Arguments& arguments);
+
+}  // namespace fmha_bwd

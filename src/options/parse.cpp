@@ -1,0 +1,224 @@
+// From arguments to options.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <limits>
+
+#include "base/error.h"
+#include "src/files/case_file.h"
+#include "src/files/whole_file.h"
+#include "src/files/workspace.h"
+#include "src/options.h"
+#include "src/options/arguments.h"
+#include "src/options/problem.h"
+#include "src/options/values.h"
+
+namespace fmha_bwd {
+namespace {
+
+constexpr std::int64_t kMaxPasses = 1'000'000;
+constexpr std::int64_t kMaxRandom = 1'000'000'000;
+constexpr int kMaxDeviceIndex = 1023;
+constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::uint64_t>::max();
+constexpr std::array<std::string_view, 3> kFormats = {"table", "json", "csv"};
+constexpr std::array<std::string_view, 2> kVerify = {"full", "none"};
+constexpr std::array<std::string_view, 2> kFillDO = {"fill", "ones"};
+constexpr std::array<std::string_view, 5> kFills = {"normal", "uniform", "integers", "zeros", "extreme"};
+
+constexpr std::array<std::string_view, 11> kWithRandom = {
+    "--random", "--seed",   "--device",  "--arch", "--kernel", "--verify", "--check-determinism",
+    "--warmup", "--repeat", "--verbose", "--quiet"};
+constexpr std::array<std::string_view, 7> kNotInACase = {
+    "--load", "--random", "--output", "--save", "--save-on-failure", "--help", "--version"};
+
+template <std::size_t N>
+bool is_among(const std::array<std::string_view, N>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void refuse_extra(const std::optional<std::string>& extra) {
+  if (!extra) return;
+  refuse(*extra, extra->starts_with('-') ? "no such option; see --help"
+                                         : "not an option; every value follows its option, see --help");
+}
+
+/// The arguments of the folder's case file.
+void read_case_file(const std::filesystem::path& folder, Arguments& arguments) {
+  const std::string where = place_text("--load", case_file(folder));
+  const std::optional<std::string> extra = read_arguments(read_case(folder, "--load"), arguments);
+  if (extra) {
+    refuse(where, fmt::format("'{}' is neither an option nor an option's value; see --help", *extra));
+  }
+  for (const std::string& name : arguments.given) {
+    if (is_among(kNotInACase, name)) refuse(where, name + " is not allowed in a case file");
+  }
+}
+
+/// What the folder's tensors say of shape and type, where no argument does.
+void infer_shape(const std::filesystem::path& folder, Arguments& arguments) {
+  if (has_tensor_file(folder, TensorId::slopes)) arguments.alibi = true;
+  if (has_tensor_file(folder, TensorId::sink)) arguments.sink = true;
+  for (const TensorId id : {TensorId::q, TensorId::k, TensorId::v}) {
+    if (!has_tensor_file(folder, id)) return;
+  }
+  const LoadedShape shape = loaded_shape(folder, "--load");
+  const auto set = [](Arguments::Value& value, std::int64_t loaded) {
+    if (!value) value = std::to_string(loaded);
+  };
+  set(arguments.nhead, shape.nhead_q);
+  set(arguments.nhead_k, shape.nhead_k);
+  set(arguments.hdim, shape.hdim_q);
+  set(arguments.hdim_v, shape.hdim_v);
+  if (!arguments.dtype) arguments.dtype = std::string(name_of(shape.dtype));
+  if (is_grouped(arguments)) return;
+  set(arguments.batch, shape.batch);
+  set(arguments.seqlen_q, shape.seqlen_q);
+  set(arguments.seqlen_k, shape.seqlen_k);
+}
+
+/// Those of the command line, over those that a loaded folder has.
+Arguments arguments_of(const std::vector<std::string>& words) {
+  Arguments arguments;
+  std::optional<std::string> extra = read_arguments(words, arguments);
+  if (arguments.help || arguments.version) return arguments;
+  refuse_extra(extra);
+  if (!arguments.load) return arguments;
+  require_value("--load", *arguments.load);
+  const std::filesystem::path folder = *arguments.load;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    refuse("--load", fmt::format("'{}' is not a folder", folder.string()));
+  }
+  if (has_case(folder)) {
+    Arguments both;
+    read_case_file(folder, both);
+    read_arguments(words, both);
+    return both;
+  }
+  infer_shape(folder, arguments);
+  return arguments;
+}
+
+std::vector<MaskSpec> masks_of(const std::vector<std::string>& lists, const Problem& problem) {
+  std::vector<MaskSpec> masks;
+  for (const std::string& list : lists) {
+    require_value("--mask", list);
+    for (MaskSpec& mask : masks_from(list)) {
+      if (std::find(masks.begin(), masks.end(), mask) == masks.end()) masks.push_back(std::move(mask));
+    }
+  }
+  const std::int64_t longest = std::max(problem.seqlen_q, problem.seqlen_k);
+  for (const MaskSpec& mask : masks) {
+    if (mask.document_ends.empty() || mask.document_ends.back() <= longest) continue;
+    refuse("--mask", fmt::format("'{}' has {} tokens; allowed is up to {}, the longest sequence's",
+                                 name_of(mask), mask.document_ends.back(), longest));
+  }
+  return masks;
+}
+
+Fill fill_from(const Arguments& arguments) {
+  Fill fill;
+  if (arguments.fill) fill.kind = *fill_kind_named(kFills.at(one_of("--fill", *arguments.fill, kFills)));
+  if (arguments.fill_do) fill.d_o_is_one = one_of("--fill-do", *arguments.fill_do, kFillDO) == 1;
+  if (arguments.seed) fill.seed = whole_number<std::uint64_t>("--seed", *arguments.seed, 0, kMaxSeed);
+  if (!arguments.std) return fill;
+  fill.standard_deviation = finite_number("--std", *arguments.std);
+  if (!(fill.standard_deviation > 0.0F)) refuse("--std", fmt::format("{} is not positive", *arguments.std));
+  if (fill.kind != FillKind::normal) {
+    refuse("--std", fmt::format("{} has no meaning with --fill {}; allowed is --fill normal", *arguments.std,
+                                name_of(fill.kind)));
+  }
+  return fill;
+}
+
+std::string name_from(std::string_view option, const std::string& text) {
+  require_value(option, text);
+  return text;
+}
+
+void set_run(Options& options, const Arguments& arguments) {
+  if (arguments.device) {
+    static_cast<void>(device_request(*arguments.device));
+    options.device = *arguments.device;
+  }
+  if (arguments.arch) options.arch = name_from("--arch", *arguments.arch);
+  if (arguments.kernel) options.kernel = name_from("--kernel", *arguments.kernel);
+  if (arguments.verify) options.verify = one_of("--verify", *arguments.verify, kVerify) == 0;
+  const auto set = [](std::optional<std::int64_t>& field, const char* option, const Arguments::Value& text,
+                      std::int64_t least, std::int64_t most) {
+    if (text) field = whole_number<std::int64_t>(option, *text, least, most);
+  };
+  set(options.check_determinism, "--check-determinism", arguments.check_determinism, 2, kMaxPasses);
+  set(options.warmup, "--warmup", arguments.warmup, 0, kMaxPasses);
+  set(options.repeat, "--repeat", arguments.repeat, 1, kMaxPasses);
+  set(options.random, "--random", arguments.random, 1, kMaxRandom);
+}
+
+void set_report(Options& options, const Arguments& arguments) {
+  if (arguments.format) options.format = static_cast<Format>(one_of("--format", *arguments.format, kFormats));
+  if (arguments.output && *arguments.output != "-") {
+    options.output = name_from("--output", *arguments.output);
+  }
+  if (arguments.save) options.save = name_from("--save", *arguments.save);
+  if (arguments.save_on_failure) {
+    options.save_on_failure = name_from("--save-on-failure", *arguments.save_on_failure);
+  }
+  options.quiet = arguments.quiet;
+  options.verbose = arguments.verbose;
+  if (options.quiet && options.verbose) refuse("--quiet", "not allowed together with --verbose");
+  if (options.save && options.masks.size() != 1) {
+    refuse("--save", fmt::format("holds the tensors of one mask; allowed with one --mask, not {}",
+                                 options.masks.size()));
+  }
+}
+
+Options options_from(const Arguments& arguments) {
+  if (arguments.random) {
+    for (const std::string& name : arguments.given) {
+      if (!is_among(kWithRandom, name)) refuse(name, "not allowed together with --random, which draws it");
+    }
+  }
+  Options options;
+  options.problem = problem_from(arguments);
+  options.load = arguments.load;
+  if (options.load && !arguments.bias && !has_case(*options.load)) {
+    options.problem.bias = loaded_bias_shape(*options.load, options.problem, "--load");
+    if (const auto complaint = complaint_about(options.problem)) {
+      throw Error(ExitCode::bad_usage, *complaint);
+    }
+  }
+  if (!arguments.masks.empty()) options.masks = masks_of(arguments.masks, options.problem);
+  options.fill = fill_from(arguments);
+  set_run(options, arguments);
+  set_report(options, arguments);
+  return options;
+}
+
+}  // namespace
+
+DeviceRequest device_request(const std::string& device) {
+  require_value("--device", device);
+  if (device == "auto") return {device, std::nullopt};
+  const std::size_t colon = device.find(':');
+  const std::string platform = device.substr(0, colon);
+  if (platform != "emulator" && platform != "amd" && platform != "nvidia") {
+    refuse("--device",
+           fmt::format("'{}' is not allowed; one of auto, emulator, amd[:index], nvidia[:index]", device));
+  }
+  if (colon == std::string::npos) return {platform, std::nullopt};
+  const std::string index = device.substr(colon + 1);
+  if (index.empty()) refuse("--device", fmt::format("'{}' has no index after its colon", device));
+  return {platform, whole_number<int>("--device", index, 0, kMaxDeviceIndex)};
+}
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  const Arguments arguments = arguments_of({argv + std::min(argc, 1), argv + argc});
+  if (arguments.help) return {Request::help, {}};
+  if (arguments.version) return {Request::version, {}};
+  CommandLine command_line{Request::run, options_from(arguments)};
+  if (command_line.options.random) command_line.request = Request::random;
+  if (command_line.options.kernel == "list") command_line.request = Request::list_kernels;
+  return command_line;
+}
+
+}  // namespace fmha_bwd

@@ -1,0 +1,134 @@
+// From options back to arguments.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/options.h"
+
+namespace fmha_bwd {
+namespace {
+
+/// Grows by an option and its value.
+class Reproduction {
+ public:
+  /// `complete`: what is at its default is told too.
+  explicit Reproduction(bool complete) : complete_(complete) {}
+
+  template <class Value>
+  void always(const char* option, const Value& value) {
+    arguments_.insert(arguments_.end(), {option, fmt::format("{}", value)});
+  }
+  template <class Value, class Otherwise>
+  void add(const char* option, const Value& value, const Otherwise& otherwise) {
+    if (complete_ || value != otherwise) always(option, value);
+  }
+  template <class Value>
+  void add(const char* option, const std::optional<Value>& value) {
+    if (value) always(option, *value);
+  }
+  void flag(const char* option, bool value) {
+    if (value) arguments_.emplace_back(option);
+  }
+  /// One length for all where they are equal; nothing where there is none.
+  void lengths(const char* option, const std::vector<std::int64_t>& list) {
+    if (list.empty()) return;
+    const bool equal = std::all_of(list.begin(), list.end(), [&](auto x) { return x == list.front(); });
+    always(option, equal ? fmt::format("{}", list.front()) : fmt::format("{}", fmt::join(list, ",")));
+  }
+
+  std::vector<std::string> arguments() && { return std::move(arguments_); }
+
+ private:
+  bool complete_;
+  std::vector<std::string> arguments_;
+};
+
+void add_shape(Reproduction& result, const Problem& problem, const Problem& defaults) {
+  result.add("--mode", problem.grouped() ? "group" : "batch", std::string_view("batch"));
+  problem.grouped() ? result.always("--batch", problem.batch)
+                    : result.add("--batch", problem.batch, defaults.batch);
+  result.add("--nhead", problem.nhead_q, defaults.nhead_q);
+  result.add("--nhead-k", problem.nhead_k, problem.nhead_q);
+  if (problem.grouped()) {
+    result.lengths("--seqlen-q", problem.seqlens_q);
+    result.lengths("--seqlen-k", problem.seqlens_k);
+  } else {
+    result.add("--seqlen-q", problem.seqlen_q, defaults.seqlen_q);
+    result.add("--seqlen-k", problem.seqlen_k, defaults.seqlen_k);
+  }
+  result.lengths("--seqlen-q-pad", problem.padded_q);
+  result.lengths("--seqlen-k-pad", problem.padded_k);
+  result.add("--hdim", problem.hdim_q, defaults.hdim_q);
+  result.add("--hdim-v", problem.hdim_v, problem.hdim_q);
+  result.add("--dtype", name_of(problem.dtype), name_of(defaults.dtype));
+  result.add("--layout", name_of(problem.layout), name_of(defaults.layout));
+  result.flag("--deterministic", problem.deterministic);
+}
+
+void add_scores(Reproduction& result, const Problem& problem, const Problem& defaults) {
+  result.add("--scale", problem.scale, default_scale(problem.hdim_q));
+  result.add("--softcap", problem.softcap, defaults.softcap);
+  result.add("--bias", name_of(problem.bias), name_of(defaults.bias));
+  result.flag("--alibi", problem.alibi);
+  result.flag("--sink", problem.sink);
+  result.add("--dropout", problem.dropout.probability, defaults.dropout.probability);
+  result.add("--dropout-seed", problem.dropout.seed, defaults.dropout.seed);
+  result.add("--dropout-offset", problem.dropout.offset, defaults.dropout.offset);
+}
+
+void add_inputs(Reproduction& result, const Options& options, const Fill& defaults) {
+  const Fill& fill = options.fill;
+  result.add("--fill", name_of(fill.kind), name_of(defaults.kind));
+  result.add("--fill-do", fill.d_o_is_one ? "ones" : "fill", std::string_view("fill"));
+  result.add("--seed", fill.seed, defaults.seed);
+  if (fill.kind == FillKind::normal) {
+    result.add("--std", fill.standard_deviation, defaults.standard_deviation);
+  }
+  result.add("--load", options.load);
+}
+
+void add_run(Reproduction& result, const Options& options, const Options& defaults) {
+  result.add("--device", options.device, defaults.device);
+  result.add("--arch", options.arch);
+  result.add("--kernel", options.kernel, defaults.kernel);
+  result.add("--verify", options.verify ? "full" : "none", std::string_view("full"));
+  result.add("--check-determinism", options.check_determinism);
+  result.add("--warmup", options.warmup);
+  result.add("--repeat", options.repeat);
+}
+
+std::string shell_quoted(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./:=,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace
+
+std::vector<std::string> reproducing_arguments(const Options& options, const MaskSpec& mask) {
+  const Options defaults;
+  Reproduction result(options.load.has_value());
+  result.always("--mask", name_of(mask));
+  add_shape(result, options.problem, defaults.problem);
+  add_scores(result, options.problem, defaults.problem);
+  add_inputs(result, options, defaults.fill);
+  add_run(result, options, defaults);
+  return std::move(result).arguments();
+}
+
+std::string reproducing_command(const Options& options, const MaskSpec& mask) {
+  std::string command = "fmha_bwd";
+  for (const std::string& argument : reproducing_arguments(options, mask)) {
+    command += " " + shell_quoted(argument);
+  }
+  return command;
+}
+
+}  // namespace fmha_bwd
