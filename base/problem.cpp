@@ -72,8 +72,12 @@ std::optional<std::string> complaint_about_lengths(const Problem& p) {
     return "--layout: qkv holds Q, K and V in one tensor; allowed where --hdim-v " + text(p.hdim_v) +
            " is --hdim " + text(p.hdim_q);
   }
+  const auto rows = [&](std::int64_t seqlen, const auto& seqlens, const auto& padded) {
+    if (!padded.empty()) return padded;
+    return p.grouped() ? seqlens : std::vector{seqlen};
+  };
   if (p.seqlen_q != p.seqlen_k || p.seqlens_q != p.seqlens_k ||
-      (p.padded_q.empty() ? p.seqlens_q : p.padded_q) != (p.padded_k.empty() ? p.seqlens_k : p.padded_k)) {
+      rows(p.seqlen_q, p.seqlens_q, p.padded_q) != rows(p.seqlen_k, p.seqlens_k, p.padded_k)) {
     return "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have equal lengths";
   }
   return std::nullopt;

@@ -70,10 +70,12 @@ void write_case(const std::filesystem::path& folder, const std::vector<std::stri
                 const std::string& option) {
   const std::string where = place_text(option, case_file(folder));
   std::string text;
+  std::size_t number = 0;
   for (const std::string& argument : arguments) {
+    ++number;
     if (case_words_from(argument, where) != std::vector{argument}) {
-      throw Error(ExitCode::bad_usage, where + " cannot hold the argument '" + argument +
-                                           "'; allowed is a word without # and space");
+      throw Error(ExitCode::bad_usage, where + " cannot hold argument " + std::to_string(number) +
+                                           "; allowed is a word without white space and #");
     }
     text += (text.empty() ? "" : argument.starts_with("--") ? "\n" : " ") + argument;
   }

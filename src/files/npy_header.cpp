@@ -154,8 +154,8 @@ class Dict {
     while (!take(')')) {
       extents.push_back(extent());
       if (take(',')) continue;
-      if (extents.size() == 1) refuse("has a shape that is not a tuple");
       expect(')');
+      if (extents.size() == 1) refuse("has a shape that is not a tuple");
       break;
     }
     return extents;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/mask_spec.h"
+
 namespace fmha_bwd {
 namespace {
 
@@ -13,48 +15,51 @@ namespace {
 using Picture = std::vector<std::string>;
 
 struct Drawn {
-  MaskKind kind;
+  std::string name;
   Picture picture;
+  MaskSpec spec = masks_from(name).front();
 
   std::int64_t seqlen_q() const { return static_cast<std::int64_t>(picture.size()); }
   std::int64_t seqlen_k() const { return static_cast<std::int64_t>(picture.front().size()); }
-  Mask mask() const { return {kind, seqlen_q(), seqlen_k()}; }
-  bool sees(std::int64_t query, std::int64_t key) const { return picture[query][key] == 'x'; }
+  Mask mask() const { return {spec.rule(), seqlen_q(), seqlen_k()}; }
+  bool sees(std::int64_t query, std::int64_t key) const {
+    return picture.at(static_cast<std::size_t>(query)).at(static_cast<std::size_t>(key)) == 'x';
+  }
 };
 
 std::ostream& operator<<(std::ostream& out, const Drawn& drawn) {
-  return out << name_of(drawn.kind) << ' ' << drawn.seqlen_q() << " x " << drawn.seqlen_k();
+  return out << drawn.name << ' ' << drawn.seqlen_q() << " x " << drawn.seqlen_k();
 }
 
 const std::vector<Drawn> kDrawings = {
-    {MaskKind::no_mask,
+    {"no_mask",
      {
          "xxx",
          "xxx",
      }},
-    {MaskKind::no_mask, {"x"}},
-    {MaskKind::no_mask,
+    {"no_mask", {"x"}},
+    {"no_mask",
      {
          "x",
          "x",
          "x",
      }},
-    {MaskKind::no_mask, {"xxxx"}},
+    {"no_mask", {"xxxx"}},
 
-    {MaskKind::top_left,
+    {"top_left",
      {
          "x...",
          "xx..",
          "xxx.",
          "xxxx",
      }},
-    {MaskKind::top_left,
+    {"top_left",
      {
          "x.....",
          "xx....",
          "xxx...",
      }},
-    {MaskKind::top_left,
+    {"top_left",
      {
          "x..",
          "xx.",
@@ -62,29 +67,29 @@ const std::vector<Drawn> kDrawings = {
          "xxx",
          "xxx",
      }},
-    {MaskKind::top_left, {"x"}},
-    {MaskKind::top_left, {"x...."}},
-    {MaskKind::top_left,
+    {"top_left", {"x"}},
+    {"top_left", {"x...."}},
+    {"top_left",
      {
          "x",
          "x",
          "x",
      }},
 
-    {MaskKind::bottom_right,
+    {"bottom_right",
      {
          "x...",
          "xx..",
          "xxx.",
          "xxxx",
      }},
-    {MaskKind::bottom_right,
+    {"bottom_right",
      {
          "xxxx..",
          "xxxxx.",
          "xxxxxx",
      }},
-    {MaskKind::bottom_right,
+    {"bottom_right",
      {
          "...",
          "...",
@@ -92,13 +97,120 @@ const std::vector<Drawn> kDrawings = {
          "xx.",
          "xxx",
      }},
-    {MaskKind::bottom_right, {"x"}},
-    {MaskKind::bottom_right, {"xxxxx"}},
-    {MaskKind::bottom_right,
+    {"bottom_right", {"x"}},
+    {"bottom_right", {"xxxxx"}},
+    {"bottom_right",
      {
          ".",
          ".",
          "x",
+     }},
+
+    {"top_left:1,0",
+     {
+         "x...",
+         "xx..",
+         ".xx.",
+         "..xx",
+     }},
+    {"top_left:1,2",
+     {
+         "xxx...",
+         "xxxx..",
+         ".xxxx.",
+     }},
+    {"top_left:0,-1",
+     {
+         "xxxx",
+         ".xxx",
+         "..xx",
+         "...x",
+         "....",
+     }},
+    {"top_left:-1,1",
+     {
+         "xx..",
+         "xxx.",
+         "xxxx",
+     }},
+    {"bottom_right:1,0",
+     {
+         ".xx..",
+         "..xx.",
+         "...xx",
+     }},
+    {"bottom_right:1,1",
+     {
+         "...",
+         "x..",
+         "xx.",
+         "xxx",
+         ".xx",
+     }},
+    {"bottom_right:0,0",
+     {
+         "..",
+         "x.",
+         ".x",
+     }},
+
+    {"generic:1,1",
+     {
+         "x..",
+         ".x.",
+         "..x",
+     }},
+    {"generic:0,3",
+     {
+         ".xx.",
+         "..xx",
+         "...x",
+     }},
+    {"generic:3,0",
+     {
+         "....",
+         "x...",
+         "xx..",
+         ".xx.",
+     }},
+
+    {"prefix:2",
+     {
+         "xx...",
+         "xx...",
+         "xxx..",
+         "xxxx.",
+     }},
+    {"prefix:9",
+     {
+         "xxx",
+         "xxx",
+     }},
+
+    {"document:2,1",
+     {
+         "xx....",
+         "xx....",
+         "..x...",
+         "...xxx",
+         "...xxx",
+     }},
+    {"document_causal:2,3",
+     {
+         "x.....",
+         "xx....",
+         "..x...",
+         "..xx..",
+         "..xxx.",
+         ".....x",
+     }},
+    {"document:2,2",
+     {
+         "xx.",
+         "xx.",
+         "..x",
+         "..x",
+         "...",
      }},
 };
 
@@ -167,14 +279,14 @@ TEST_P(DrawnMask, GivesATileOfKeysTheQueriesThatSeeAnyOfThem) {
 }
 
 TEST(Mask, ARowBeforeTheFirstKeySeesNoKey) {
-  const Mask mask(MaskKind::bottom_right, 128, 64);
+  const Mask mask(kBottomRight.rule(), 128, 64);
   EXPECT_TRUE(mask.visible_keys(63).empty());
   EXPECT_EQ(mask.visible_keys(64), (Range{0, 1}));
   EXPECT_EQ(mask.visible_keys(127), (Range{0, 64}));
 }
 
 TEST(Mask, AKeyPastTheLastRowIsSeenByNone) {
-  const Mask mask(MaskKind::top_left, 384, 512);
+  const Mask mask(kTopLeft.rule(), 384, 512);
   EXPECT_EQ(mask.visible_queries(383), (Range{383, 384}));
   EXPECT_TRUE(mask.visible_queries(384).empty());
   EXPECT_TRUE(mask.visible_queries(511).empty());
@@ -182,30 +294,40 @@ TEST(Mask, AKeyPastTheLastRowIsSeenByNone) {
 
 TEST(Mask, IsTheSameTopLeftAndBottomRightOnASquare) {
   for (std::int64_t i = 0; i < 9; ++i) {
-    EXPECT_EQ(Mask(MaskKind::top_left, 9, 9).visible_keys(i),
-              Mask(MaskKind::bottom_right, 9, 9).visible_keys(i));
+    EXPECT_EQ(Mask(kTopLeft.rule(), 9, 9).visible_keys(i), Mask(kBottomRight.rule(), 9, 9).visible_keys(i));
   }
 }
 
-TEST(Mask, MovesItsDiagonalWhenShifted) {
-  const Mask mask = Mask(MaskKind::top_left, 4, 4).shifted(1);
-  EXPECT_EQ(mask.visible_keys(0), (Range{0, 2}));
-  EXPECT_EQ(mask.visible_keys(3), (Range{0, 4}));
-  EXPECT_TRUE(Mask(MaskKind::top_left, 4, 4).shifted(-1).visible_keys(0).empty());
-}
-
 TEST(Mask, DoesNotOverflowOnLongSequences) {
-  constexpr std::int64_t kLong = std::int64_t{1} << 40;
-  const Mask mask(MaskKind::bottom_right, kLong, kLong + 5);
+  constexpr std::int64_t kLong = std::int64_t{1} << 38;
+  const Mask mask(kBottomRight.rule(), kLong, kLong + 5);
   EXPECT_EQ(mask.visible_keys(kLong - 1), (Range{0, kLong + 5}));
   EXPECT_EQ(mask.visible_queries(kLong + 4), (Range{kLong - 1, kLong}));
 }
 
-TEST(Mask, IsFoundByItsName) {
-  for (const MaskKind kind : kAllMaskKinds) EXPECT_EQ(mask_kind_named(name_of(kind)), kind);
-  EXPECT_EQ(name_of(MaskKind::bottom_right), "bottom_right");
-  EXPECT_EQ(mask_kind_named("nope"), std::nullopt);
-  EXPECT_EQ(mask_kind_named(""), std::nullopt);
+TEST(Mask, DoesNotOverflowWithUnboundedWindowsOnLongSequences) {
+  constexpr std::int64_t kLong = std::int64_t{1} << 38;
+  const Mask mask(kNoMask.rule(), kLong, kLong);
+  EXPECT_EQ(mask.visible_keys(0), (Range{0, kLong}));
+  EXPECT_EQ(mask.visible_keys(kLong - 1), (Range{0, kLong}));
+  EXPECT_EQ(mask.visible_queries(kLong - 1), (Range{0, kLong}));
+}
+
+TEST(Mask, CanBeEvaluatedByTheCompiler) {
+  constexpr MaskRule kRule = {Alignment::top_left, 1, 0, 0, nullptr, 0};
+  static_assert(Mask(kRule, 4, 4).visible_keys(2) == Range{1, 3});
+  static_assert(Mask(kRule, 4, 4).visible_queries(2) == Range{2, 4});
+}
+
+TEST(Mask, OverNoQueriesOrKeysHasNoPairs) {
+  for (const std::string name :
+       {"n", "t", "b", "t:1,1", "b:1,1", "prefix:2", "document:2,2", "document_causal:2"}) {
+    const MaskSpec spec = masks_from(name).front();
+    const Mask no_keys(spec.rule(), 3, 0);
+    for (std::int64_t i = 0; i < 3; ++i) EXPECT_TRUE(no_keys.visible_keys(i).empty()) << name;
+    const Mask no_queries(spec.rule(), 0, 3);
+    for (std::int64_t j = 0; j < 3; ++j) EXPECT_TRUE(no_queries.visible_queries(j).empty()) << name;
+  }
 }
 
 TEST(Range, ThatEndsBeforeItBeginsIsEmpty) {

@@ -10,23 +10,26 @@
 namespace fmha_bwd {
 namespace {
 
-using ::testing::ElementsAre;
-
 // The published known answers of Philox4x32-10 (Random123's kat_vectors).
 TEST(Random, PhiloxGivesItsKnownAnswers) {
-  EXPECT_THAT(philox({0, 0, 0, 0}, {0, 0}), ElementsAre(0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u));
-  EXPECT_THAT(philox({0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu}, {0xffffffffu, 0xffffffffu}),
-              ElementsAre(0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu));
-  EXPECT_THAT(philox({0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}, {0xa4093822u, 0x299f31d0u}),
-              ElementsAre(0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u));
+  EXPECT_EQ(philox({{0, 0, 0, 0}}, 0, 0),
+            (PhiloxWords{{0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}}));
+  EXPECT_EQ(philox({{0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu}}, 0xffffffffu, 0xffffffffu),
+            (PhiloxWords{{0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}}));
+  EXPECT_EQ(philox({{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}}, 0xa4093822u, 0x299f31d0u),
+            (PhiloxWords{{0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}}));
 }
 
-TEST(Random, SeedStreamAndQuadAreLaidOutLowWordFirst) {
+TEST(Random, PhiloxCanBeEvaluatedByTheCompiler) {
+  static_assert(philox({{0, 0, 0, 0}}, 0, 0)[3] == 0x9b00dbd8u);
+}
+
+TEST(Random, SeedStreamAndPositionAreLaidOutLowWordFirst) {
   EXPECT_EQ(philox_quad(0x299f31d0a4093822u, 0x0370734413198a2eu, 0x85a308d3243f6a88u),
-            philox({0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}, {0xa4093822u, 0x299f31d0u}));
+            philox({{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}}, 0xa4093822u, 0x299f31d0u));
 }
 
-TEST(Random, StreamsSeedsAndQuadsDiffer) {
+TEST(Random, StreamsSeedsAndPositionsDiffer) {
   const auto base = philox_quad(42, 0, 0);
   EXPECT_NE(philox_quad(42, 1, 0), base);
   EXPECT_NE(philox_quad(43, 0, 0), base);
@@ -101,7 +104,7 @@ TEST(Random, ALargeDrawHasTheMomentsOfANormal) {
   constexpr std::uint64_t kQuads = 250'000;
   double moments[5] = {};
   for (std::uint64_t quad = 0; quad < kQuads; ++quad) {
-    for (const std::uint32_t word : philox_quad(7, 2, quad)) {
+    for (const std::uint32_t word : philox_quad(7, 2, quad).words) {
       double power = 1.0;
       for (double& moment : moments) {
         moment += power / (4.0 * kQuads);

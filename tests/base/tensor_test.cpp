@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <stdexcept>
 
 namespace fmha_bwd {
@@ -37,52 +38,70 @@ TEST(Tensor, ShapesFollowTheProblem) {
   for (const TensorId id : {TensorId::lse, TensorId::d}) EXPECT_EQ(shape_of(id, p), (Shape{2, 6, 4, 1}));
 }
 
-TEST(Tensor, StridesAreThoseOfTheLayoutOnTheDevice) {
+TEST(Tensor, ShapesOfTheBiasAreThoseOfItsKind) {
   Problem p = small_problem();
-  EXPECT_EQ(strides_of(TensorId::q, p), (Strides{6 * 4 * 7, 4 * 7, 7}));
-  EXPECT_EQ(strides_of(TensorId::dv, p), (Strides{3 * 5 * 8, 5 * 8, 8}));
-  EXPECT_EQ(strides_of(TensorId::lse, p), (Strides{6 * 4, 4, 1}));
-  p.layout = Layout::bshd;
-  EXPECT_EQ(strides_of(TensorId::q, p), (Strides{4 * 6 * 7, 7, 6 * 7}));
-  EXPECT_EQ(strides_of(TensorId::dv, p), (Strides{5 * 3 * 8, 8, 3 * 8}));
-  for (const TensorId id : {TensorId::lse, TensorId::d}) {
-    EXPECT_EQ(strides_of(id, p), (Strides{6 * 4, 4, 1}));
+  const auto bias = [&](BiasShape shape) {
+    p.bias = shape;
+    EXPECT_EQ(shape_of(TensorId::dbias, p), shape_of(TensorId::bias, p));
+    return shape_of(TensorId::bias, p);
+  };
+  EXPECT_EQ(bias(BiasShape::shared), (Shape{1, 1, 4, 5}));
+  EXPECT_EQ(bias(BiasShape::head), (Shape{1, 6, 4, 5}));
+  EXPECT_EQ(bias(BiasShape::batch), (Shape{2, 1, 4, 5}));
+  EXPECT_EQ(bias(BiasShape::full), (Shape{2, 6, 4, 5}));
+}
+
+TEST(Tensor, SlopesAndSinksHaveOneElementAQueryHead) {
+  for (const TensorId id : {TensorId::slopes, TensorId::sink, TensorId::dsink}) {
+    EXPECT_EQ(shape_of(id, small_problem()), (Shape{1, 6, 1, 1}));
   }
 }
 
-TEST(Tensor, EveryElementHasAPlaceOfItsOwnInEitherLayout) {
-  for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
-    Problem p = small_problem();
-    p.layout = layout;
-    for (const TensorId id : {TensorId::q, TensorId::k, TensorId::v, TensorId::o, TensorId::lse}) {
-      const Shape shape = shape_of(id, p);
-      std::vector<bool> taken(static_cast<std::size_t>(shape.elements()));
-      for (std::int64_t element = 0; element < shape.elements(); ++element) {
-        const std::int64_t offset = strides_of(id, p).offset_of(shape.index_of(element));
-        ASSERT_FALSE(taken.at(static_cast<std::size_t>(offset))) << name_of(id) << " " << name_of(layout);
-        taken[static_cast<std::size_t>(offset)] = true;
-      }
-    }
+TEST(Tensor, InGroupModeRowsAreThoseOfAllSequencesButTheBiasHasTheLongest) {
+  Problem p = small_problem();
+  p.bias = BiasShape::full;
+  make_grouped(p, {4, 0, 3}, {1, 2, 5});
+  EXPECT_EQ(shape_of(TensorId::q, p), (Shape{1, 6, 7, 7}));
+  EXPECT_EQ(shape_of(TensorId::dk, p), (Shape{1, 3, 8, 7}));
+  EXPECT_EQ(shape_of(TensorId::v, p), (Shape{1, 3, 8, 8}));
+  EXPECT_EQ(shape_of(TensorId::lse, p), (Shape{1, 6, 7, 1}));
+  EXPECT_EQ(shape_of(TensorId::bias, p), (Shape{3, 6, 4, 5}));
+}
+
+TEST(Tensor, AProblemHasThoseThatItsScoresNeed) {
+  Problem p = small_problem();
+  using Ids = std::vector<TensorId>;
+  EXPECT_EQ(inputs_of(p), (Ids{TensorId::q, TensorId::k, TensorId::v, TensorId::d_o}));
+  EXPECT_EQ(gradients_of(p), (Ids{TensorId::dq, TensorId::dk, TensorId::dv}));
+  EXPECT_FALSE(has_tensor(p, TensorId::bias));
+  EXPECT_FALSE(has_tensor(p, TensorId::dsink));
+  EXPECT_FALSE(has_tensor(p, TensorId::slopes));
+  p.bias = BiasShape::shared;
+  p.alibi = true;
+  p.sink = true;
+  EXPECT_EQ(inputs_of(p),
+            (Ids{TensorId::q, TensorId::k, TensorId::v, TensorId::d_o, TensorId::bias, TensorId::sink}));
+  EXPECT_EQ(gradients_of(p),
+            (Ids{TensorId::dq, TensorId::dk, TensorId::dv, TensorId::dbias, TensorId::dsink}));
+  EXPECT_EQ(outputs_of(p), (Ids{TensorId::o, TensorId::lse, TensorId::d, TensorId::dq, TensorId::dk,
+                                TensorId::dv, TensorId::dbias, TensorId::dsink}));
+  for (const TensorId id : kAllTensors) EXPECT_TRUE(has_tensor(p, id)) << name_of(id);
+}
+
+TEST(Tensor, HasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (const TensorId id : kAllTensors) names.insert(name_of(id));
+  EXPECT_EQ(names.size(), kAllTensors.size());
+  EXPECT_EQ(name_of(TensorId::d_o), "dO");
+  EXPECT_EQ(name_of(TensorId::dsink), "dSink");
+}
+
+TEST(Tensor, WhatHasOneElementARowOrAHeadIsAlwaysFp32) {
+  for (const TensorId id : {TensorId::lse, TensorId::d, TensorId::slopes, TensorId::sink, TensorId::dsink}) {
+    EXPECT_EQ(dtype_of(id, small_problem()), DType::fp32);
   }
-}
-
-TEST(Tensor, TheHostCopyIsRowMajorWhateverTheLayout) {
-  Problem p;
-  p.batch = p.nhead_q = p.nhead_k = p.seqlen_q = p.hdim_q = 2;
-  p.seqlen_k = 1;
-  p.dtype = DType::fp32;
-  const std::vector<float> stored = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  const auto bytes = tensor_from(stored, shape_of(TensorId::q, p), p.dtype).bytes;
-  EXPECT_EQ(values_of(tensor_from_device(bytes, TensorId::q, p)), stored);
-  p.layout = Layout::bshd;
-  EXPECT_THAT(values_of(tensor_from_device(bytes, TensorId::q, p)),
-              ElementsAre(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15));
-  EXPECT_THROW(tensor_from_device(bytes, TensorId::k, p), std::invalid_argument);
-}
-
-TEST(Tensor, OnlyLseAndDAreAlwaysFp32) {
-  EXPECT_EQ(dtype_of(TensorId::lse, small_problem()), DType::fp32);
-  EXPECT_EQ(dtype_of(TensorId::d, small_problem()), DType::fp32);
+  EXPECT_EQ(dtype_of(TensorId::bias, small_problem()), DType::fp16);
+  EXPECT_EQ(dtype_of(TensorId::dbias, small_problem()), DType::fp16);
   EXPECT_EQ(dtype_of(TensorId::o, small_problem()), DType::fp16);
   EXPECT_EQ(dtype_of(TensorId::dq, small_problem()), DType::fp16);
 }

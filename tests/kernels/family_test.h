@@ -30,12 +30,12 @@ inline Problem problem_of(const Extents& shape, DType dtype) {
   return problem;
 }
 
-inline std::string description_of(const Problem& p, MaskKind mask) {
+inline std::string description_of(const Problem& p, const MaskSpec& mask) {
   const auto number = [](std::int64_t n) { return std::to_string(n); };
-  return std::string(name_of(mask)) + " " + std::string(name_of(p.dtype)) + " " +
-         std::string(name_of(p.layout)) + " B " + number(p.batch) + " H " + number(p.nhead_q) + "/" +
-         number(p.nhead_k) + " S " + number(p.seqlen_q) + "x" + number(p.seqlen_k) + " D " +
-         number(p.hdim_q) + "/" + number(p.hdim_v) + " scale " + std::to_string(p.scale);
+  return name_of(mask) + " " + std::string(name_of(p.dtype)) + " " + std::string(name_of(p.layout)) + " B " +
+         number(p.batch) + " H " + number(p.nhead_q) + "/" + number(p.nhead_k) + " S " + number(p.seqlen_q) +
+         "x" + number(p.seqlen_k) + " D " + number(p.hdim_q) + "/" + number(p.hdim_v) + " scale " +
+         std::to_string(p.scale);
 }
 
 /// A test of one family on the device that is its parameter.
@@ -44,9 +44,9 @@ class FamilyTest : public testing::TestWithParam<Device> {
   explicit FamilyTest(std::string family)
       : family_(std::move(family)), backend_(open_backend(GetParam().platform, GetParam().index)) {}
 
-  /// Why the family does not compute `problem` here; nothing where it does.
-  std::optional<std::string> refusal(const Problem& problem) const {
-    for (const KernelSupport& support : backend_->kernels(problem)) {
+  /// Why the family does not compute `problem` under `mask` here; nothing where it does.
+  std::optional<std::string> refusal(const Problem& problem, const MaskSpec& mask = kNoMask) const {
+    for (const KernelSupport& support : backend_->kernels(problem, mask)) {
       if (support.kernel == family_) return support.refusal;
     }
     return "there is no such family";
@@ -55,14 +55,14 @@ class FamilyTest : public testing::TestWithParam<Device> {
   std::unique_ptr<Session> opened(const Problem& problem) { return backend_->open(problem, family_); }
 
   /// A session whose outputs were poisoned and then computed.
-  std::unique_ptr<Session> computed(const Problem& problem, const Mask& mask, const Fill& fill) {
+  std::unique_ptr<Session> computed(const Problem& problem, const MaskSpec& mask, const Fill& fill) {
     auto session = opened(problem);
     session->fill_inputs(fill);
     compute(*session, mask);
     return session;
   }
 
-  static void compute(Session& session, const Mask& mask) {
+  static void compute(Session& session, const MaskSpec& mask) {
     session.poison_outputs();
     session.forward(mask);
     session.backward(mask);
@@ -75,21 +75,25 @@ class FamilyTest : public testing::TestWithParam<Device> {
                                 << verdict.budget_share() << " of the budget";
   }
 
-  /// Every output under every mask, in each of `layouts`, whatever that of `problem`.
-  void expect_right(Problem problem, float standard_deviation, const std::vector<Layout>& layouts) {
-    const Fill fill = {.seed = 7, .standard_deviation = standard_deviation};
+  /// Every output under each of `masks`, in each of `layouts`, whatever that of `problem`.
+  void expect_right_under(Problem problem, const std::vector<MaskSpec>& masks, const Fill& fill,
+                          const std::vector<Layout>& layouts) {
     const AttentionInputs inputs = draw_inputs(problem, fill);
-    for (const MaskKind kind : kAllMaskKinds) {
-      const Mask mask(kind, problem.seqlen_q, problem.seqlen_k);
+    for (const MaskSpec& mask : masks) {
       const Reference reference = reference_for(problem, mask, inputs);
       for (const Layout layout : layouts) {
         problem.layout = layout;
-        const std::string where = description_of(problem, kind);
+        const std::string where = description_of(problem, mask);
         const auto session = computed(problem, mask, fill);
-        for (const TensorId id : kOutputs) expect_in_budget(*session, id, reference, where);
+        for (const TensorId id : outputs_of(problem)) expect_in_budget(*session, id, reference, where);
         EXPECT_TRUE(session->damaged_guards().empty()) << where;
       }
     }
+  }
+
+  void expect_right(const Problem& problem, float standard_deviation, const std::vector<Layout>& layouts) {
+    expect_right_under(problem, basic_masks(), {.seed = 7, .standard_deviation = standard_deviation},
+                       layouts);
   }
 
   void expect_right(const Problem& problem, float standard_deviation) {
@@ -98,22 +102,21 @@ class FamilyTest : public testing::TestWithParam<Device> {
 
   /// dQ is left out: atomic additions come in any order.
   void expect_same_bits_in_either_layout(Problem problem) {
-    const Mask mask(MaskKind::bottom_right, problem.seqlen_q, problem.seqlen_k);
+    const MaskSpec mask = kBottomRight;
     problem.layout = Layout::bhsd;
     const auto bhsd = computed(problem, mask, Fill{});
     problem.layout = Layout::bshd;
     const auto bshd = computed(problem, mask, Fill{});
-    for (const TensorId id : kOutputs) {
+    for (const TensorId id : outputs_of(problem)) {
       if (id == TensorId::dq) continue;
       EXPECT_TRUE(bhsd->download(id).bytes == bshd->download(id).bytes)  // EXPECT_EQ prints all bytes
-          << name_of(id) << " " << description_of(problem, MaskKind::bottom_right);
+          << name_of(id) << " " << description_of(problem, mask);
     }
   }
 
   /// One head of a batch of one, under bottom_right with fewer keys than queries: the first rows see none.
   void expect_zeros_in_rows_that_see_no_key(const Problem& problem) {
-    const Mask mask(MaskKind::bottom_right, problem.seqlen_q, problem.seqlen_k);
-    const auto session = computed(problem, mask, Fill{});
+    const auto session = computed(problem, kBottomRight, Fill{});
     const std::vector<float> dq = values_of(session->download(TensorId::dq));
     const std::vector<float> o = values_of(session->download(TensorId::o));
     const std::vector<float> lse = values_of(session->download(TensorId::lse));
@@ -132,8 +135,7 @@ class FamilyTest : public testing::TestWithParam<Device> {
 
   /// One head of a batch of one, under top_left with fewer queries than keys: no query sees the last keys.
   void expect_zeros_in_keys_that_no_query_sees(const Problem& problem) {
-    const Mask mask(MaskKind::top_left, problem.seqlen_q, problem.seqlen_k);
-    const auto session = computed(problem, mask, Fill{});
+    const auto session = computed(problem, kTopLeft, Fill{});
     const std::vector<float> dk = values_of(session->download(TensorId::dk));
     const std::vector<float> dv = values_of(session->download(TensorId::dv));
     const auto seen_k = static_cast<std::size_t>(problem.seqlen_q * problem.hdim_q);

@@ -32,11 +32,46 @@ TEST_P(InputFill, DrawsTheBitsThatTheCpuDraws) {
       const Fill fill = {.seed = 0x123456789abcdef0u, .standard_deviation = 1.5F};
       const auto session = backend->open(problem, "simt");
       session->fill_inputs(fill);
-      for (const TensorId id : kInputs) {
+      for (const TensorId id : inputs_of(problem)) {
         EXPECT_EQ(session->download(id).bytes, draw_input(id, problem, fill).bytes)
             << name_of(id) << " in " << name_of(dtype) << ", " << name_of(layout);
       }
     }
+  }
+}
+
+TEST_P(InputFill, DrawsEveryKindAndEveryInputAsTheCpuDoes) {
+  const auto backend = open_backend(GetParam().platform, GetParam().index);
+  for (const FillKind kind :
+       {FillKind::normal, FillKind::uniform, FillKind::integers, FillKind::zeros, FillKind::extreme}) {
+    Problem problem = small_problem(DType::fp16);
+    problem.bias = BiasShape::head;
+    problem.sink = true;
+    const Fill fill = {.seed = 11, .standard_deviation = 1.0F, .kind = kind, .d_o_is_one = true};
+    const auto session = backend->open(problem, "simt");
+    session->fill_inputs(fill);
+    for (const TensorId id : inputs_of(problem)) {
+      EXPECT_EQ(session->download(id).bytes, draw_input(id, problem, fill).bytes)
+          << name_of(id) << " " << name_of(kind);
+    }
+  }
+}
+
+TEST_P(InputFill, DrawsTheSameInGroupModeWithPaddingAndInPackedTensors) {
+  const auto backend = open_backend(GetParam().platform, GetParam().index);
+  for (const Layout layout : {Layout::bhsd, Layout::bshd, Layout::qkv}) {
+    Problem problem = small_problem(DType::bf16);
+    problem.hdim_v = problem.hdim_q;
+    make_grouped(problem, {0, 5, 0, 0, 9, 1, 0}, {0, 5, 0, 0, 9, 1, 0});
+    problem.padded_q = problem.padded_k = {2, 5, 0, 1, 12, 1, 3};
+    problem.layout = layout;
+    const auto session = backend->open(problem, "simt");
+    session->fill_inputs(Fill{});
+    for (const TensorId id : inputs_of(problem)) {
+      EXPECT_EQ(session->download(id).bytes, draw_input(id, problem, Fill{}).bytes)
+          << name_of(id) << " " << name_of(layout);
+    }
+    EXPECT_TRUE(session->damaged_guards().empty()) << name_of(layout);
   }
 }
 
@@ -52,7 +87,7 @@ TEST_P(InputFill, HasTheChecksumsOfTheDefaultProblem) {
     const auto session = backend->open(problem, "simt");
     session->fill_inputs(Fill{});
     Checksum actual;
-    for (const TensorId id : kInputs) actual.add(session->download(id));
+    for (const TensorId id : inputs_of(problem)) actual.add(session->download(id));
     EXPECT_EQ(actual.value(), checksum) << name_of(dtype) << std::hex << " 0x" << actual.value();
   }
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/mask_spec.h"
 #include "kernels/hopper/hopper.h"
 
 namespace fmha_bwd::nvidia {
@@ -12,7 +13,7 @@ using testing::HasSubstr;
 using testing::Optional;
 
 std::optional<std::string> refusal(const Problem& problem, std::string_view arch = "sm_90") {
-  return hopper::family().refusal(problem, arch);
+  return hopper::family().refusal(problem, kNoMask.rule(), arch);
 }
 
 Problem problem_of(DType dtype, std::int64_t hdim_q, std::int64_t hdim_v) {
@@ -79,6 +80,50 @@ TEST(HopperRefusal, SaysThatTheScaleIsTooLarge) {
   EXPECT_THAT(refusal(problem), Optional(HasSubstr("scale")));
   problem.scale = 2e38F;
   EXPECT_EQ(refusal(problem), std::nullopt);
+}
+
+TEST(HopperRefusal, NamesWhatItHasNoKernelsFor) {
+  const Problem plain = problem_of(DType::bf16, 128, 128);
+  Problem problem = plain;
+  problem.softcap = 30.0F;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("soft-cap")));
+  problem = plain;
+  problem.bias = BiasShape::head;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("bias")));
+  problem = plain;
+  problem.alibi = true;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("ALiBi")));
+  problem = plain;
+  problem.sink = true;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("sinks")));
+  problem = plain;
+  problem.dropout.probability = 0.1F;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("dropout")));
+  problem = plain;
+  problem.deterministic = true;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("atomic")));
+  problem = plain;
+  problem.layout = Layout::qkv;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("bhsd and bshd")));
+  problem = plain;
+  problem.padded_k = {100};
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("padding")));
+  problem = plain;
+  make_grouped(problem, {3, 4}, {5, 6});
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("one length")));
+}
+
+TEST(HopperRefusal, IsNoneForMasksWithoutALeftLimit) {
+  const auto answer = [](const char* mask) {
+    return hopper::family().refusal(Problem{}, masks_from(mask).front().rule(), "sm_90");
+  };
+  for (const char* mask : {"no_mask", "top_left", "bottom_right", "top_left:-1,7", "bottom_right:-1,0"}) {
+    EXPECT_EQ(answer(mask), std::nullopt) << mask;
+  }
+  for (const char* mask :
+       {"top_left:3,0", "bottom_right:3,-1", "prefix:3", "document:3", "document_causal:3"}) {
+    EXPECT_THAT(answer(mask), Optional(HasSubstr("left limit"))) << mask;
+  }
 }
 
 }  // namespace

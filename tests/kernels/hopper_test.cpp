@@ -34,19 +34,18 @@ class Hopper : public FamilyTest {
 
   /// Ten runs on one session, half of them onto poison and half onto what the run before left.
   template <class Check>
-  void expect_right_in_each_run(const Problem& problem, MaskKind kind, const Check& check) {
+  void expect_right_in_each_run(const Problem& problem, const MaskSpec& mask, const Check& check) {
     const Fill fill = {.seed = 7, .standard_deviation = 1.0F};
-    const Mask mask(kind, problem.seqlen_q, problem.seqlen_k);
     const Reference reference = reference_for(problem, mask, draw_inputs(problem, fill));
     const auto session = opened(problem);
     session->fill_inputs(fill);
     for (int run = 0; run < 10; ++run) {
-      const std::string where = "in run " + std::to_string(run) + ", " + description_of(problem, kind);
+      const std::string where = "in run " + std::to_string(run) + ", " + description_of(problem, mask);
       if (run % 2 == 0)
         compute(*session, mask);
       else
         session->backward(mask);
-      for (const TensorId id : kGradients) expect_in_budget(*session, id, reference, where);
+      for (const TensorId id : gradients_of(problem)) expect_in_budget(*session, id, reference, where);
       check(*session, where);
     }
     EXPECT_TRUE(session->damaged_guards().empty());
@@ -142,10 +141,10 @@ TEST_P(Hopper, GivesTheSameBitsInEitherLayout) {
 TEST_P(Hopper, RepeatsTheBitsOfKeyAndValueGradients) {
   for (const std::int64_t hdim : kHeadDims) {
     const Problem problem = problem_of(whole_wave(hdim), DType::bf16);
-    for (const MaskKind kind : {MaskKind::no_mask, MaskKind::top_left}) {
+    for (const MaskSpec& mask : {kNoMask, kTopLeft}) {
       std::vector<std::byte> dk;
       std::vector<std::byte> dv;
-      expect_right_in_each_run(problem, kind, [&](Session& session, const std::string& where) {
+      expect_right_in_each_run(problem, mask, [&](Session& session, const std::string& where) {
         const std::vector<std::byte> new_dk = session.download(TensorId::dk).bytes;
         const std::vector<std::byte> new_dv = session.download(TensorId::dv).bytes;
         if (dk.empty()) {
@@ -165,9 +164,18 @@ TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
   for (const std::int64_t hdim : kHeadDims) {
     for (const Extents& shape :
          {Extents{1, 2, 1, 1100, 1100, hdim, hdim}, {1, tiles, tiles, 450, 100, hdim, hdim}}) {
-      for (const MaskKind kind : {MaskKind::no_mask, MaskKind::bottom_right}) {
-        expect_right_in_each_run(problem_of(shape, DType::fp16), kind, [](Session&, const std::string&) {});
+      for (const MaskSpec& mask : {kNoMask, kBottomRight}) {
+        expect_right_in_each_run(problem_of(shape, DType::fp16), mask, [](Session&, const std::string&) {});
       }
+    }
+  }
+}
+
+TEST_P(Hopper, IsRightWhereTheDiagonalIsMovedToEitherSide) {
+  for (const char* name : {"top_left:-1,5", "bottom_right:-1,70"}) {
+    for (const std::int64_t hdim : kHeadDims) {
+      expect_right_under(problem_of({1, 2, 1, 300, 330, hdim, hdim}, DType::bf16), masks_from(name),
+                         {.seed = 7, .standard_deviation = 1.0F}, {Layout::bshd});
     }
   }
 }

@@ -1,6 +1,8 @@
 // How the hopper family shares out its tiles of keys: plain arithmetic, no device.
 #include <gtest/gtest.h>
 
+#include "base/mask_spec.h"
+
 #define FMHA_BWD_PLATFORM nvidia
 #include "kernels/hopper/share_out.h"
 
@@ -54,8 +56,8 @@ TEST(ShareOut, NeverMakesMorePartsThanThereAreTilesToVisit) {
 }
 
 TEST(ShareOut, UnderACausalMaskIsForProblemsOfOneWaveOnly) {
-  const Mask full(MaskKind::no_mask, 4096, 4096);
-  const Mask causal(MaskKind::top_left, 4096, 4096);
+  const Staircase full(kNoMask.rule(), 4096, 4096);
+  const Staircase causal(kTopLeft.rule(), 4096, 4096);
   const ShareOut waves = share_out(2048, 64, kProcessors);
   ASSERT_GT(waves.parts, 1);
   EXPECT_EQ(for_mask(waves, full).blocks(), waves.blocks());

@@ -26,7 +26,7 @@ TEST_P(Simt, IsRightAtTheTailsOfItsTiles) {
 }
 
 TEST_P(Simt, IsRightForEveryHeadDimension) {
-  for (const std::int64_t hdim : {1, 7, 40, 65, 96, 128, 200, 256}) {
+  for (const std::int64_t hdim : {1, 7, 40, 65, 96, 128, 200, 256, 257, 512}) {
     expect_right(problem_of({1, 1, 1, 40, 50, hdim, hdim}, DType::bf16), 1.0F);
   }
 }
@@ -35,6 +35,7 @@ TEST_P(Simt, IsRightWhereKeysAndValuesHaveDifferentDimensions) {
   expect_right(problem_of({1, 1, 1, 70, 50, 192, 128}, DType::fp16), 1.0F);
   expect_right(problem_of({1, 1, 1, 70, 50, 24, 100}, DType::fp32), 1.0F);
   expect_right(problem_of({1, 1, 1, 70, 50, 13, 256}, DType::bf16), 1.0F);
+  expect_right(problem_of({1, 1, 1, 33, 50, 500, 300}, DType::fp16), 1.0F);
 }
 
 TEST_P(Simt, SumsKeyAndValueGradientsOverTheGroup) {

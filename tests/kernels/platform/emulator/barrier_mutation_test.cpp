@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/mask_spec.h"
 #include "base/problem.h"
 #include "kernels/family.h"
 #include "kernels/simt/launch.h"
@@ -14,14 +15,17 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-std::vector<int> barrier_lines() {
-  std::ifstream source(DQ_DK_DV_SOURCE);
-  std::vector<int> lines;
-  std::string text;
-  for (int line = 1; std::getline(source, text); ++line) {
-    if (text.find("__syncthreads();") != std::string::npos) lines.push_back(line);
+/// Every __syncthreads() of backward stage 2.
+std::vector<DroppedBarrier> barriers() {
+  std::vector<DroppedBarrier> found;
+  for (const char* file : {"/simt/dq_dk_dv.hip", "/simt/pair.h"}) {
+    std::ifstream source(std::string(KERNELS_FOLDER) + file);
+    std::string text;
+    for (int line = 1; std::getline(source, text); ++line) {
+      if (text.find("__syncthreads();") != std::string::npos) found.push_back({file, line});
+    }
   }
-  return lines;
+  return found;
 }
 
 /// What the emulator has against backward stage 2 on a small problem; empty where it has nothing.
@@ -53,7 +57,7 @@ std::string objection_to_dq_dk_dv() {
   tensors.dk = dk.data();
   tensors.dv = dv.data();
   try {
-    emulator::simt::launch_dq_dk_dv(problem, Mask(MaskKind::no_mask, 130, 64), tensors, nullptr);
+    emulator::simt::launch_dq_dk_dv(problem, kNoMask.rule(), tensors, nullptr);
   } catch (const Error& error) {
     return error.what();
   }
@@ -63,7 +67,7 @@ std::string objection_to_dq_dk_dv() {
 class BarrierMutation : public MemoryChecks {
  protected:
   void TearDown() override {
-    dropped_barrier = 0;
+    dropped_barrier = {};
     MemoryChecks::TearDown();
   }
 };
@@ -73,15 +77,14 @@ TEST_F(BarrierMutation, LeavesNothingToObjectToWhereNoBarrierIsDropped) {
 }
 
 TEST_F(BarrierMutation, IsSeenAtEveryBarrier) {
-  const std::vector<int> lines = barrier_lines();
-  ASSERT_GE(lines.size(), 5u);
+  ASSERT_GE(barriers().size(), 8u);
   for (const auto& seed : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(7)}) {
     set_settings({.threads = 1, .schedule_seed = seed});
-    for (const int line : lines) {
-      dropped_barrier = line;
+    for (const DroppedBarrier& barrier : barriers()) {
+      dropped_barrier = barrier;
       // Whichever comes first: the first tile's elements may be read before anything is there.
       EXPECT_THAT(objection_to_dq_dk_dv(), AnyOf(HasSubstr("race: "), HasSubstr("nothing was written there")))
-          << "without the barrier of line " << line << (seed ? ", in random order" : ", in order");
+          << "without " << barrier.file << ":" << barrier.line << (seed ? ", in random order" : ", in order");
     }
   }
 }

@@ -3,9 +3,11 @@
 #include <hip/hip_runtime.h>
 
 namespace fmha_bwd {
-std::atomic<int> dropped_barrier{0};
+DroppedBarrier dropped_barrier;
 }
 
-#define __syncthreads() \
-  (::fmha_bwd::dropped_barrier == __LINE__ ? void() : ::hip_emulator::__syncthreads(__FILE__, __LINE__))
+#define __syncthreads()                                  \
+  (::fmha_bwd::dropped_barrier.is_at(__FILE__, __LINE__) \
+       ? void()                                          \
+       : ::hip_emulator::__syncthreads(__FILE__, __LINE__))
 #include "kernels/simt/dq_dk_dv.hip"
