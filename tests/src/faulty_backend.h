@@ -1,6 +1,7 @@
 // A backend with one fault in its kernels, to show that verification sees it.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -18,6 +19,7 @@ enum class Fault {
   nan_element,    // in the middle of dV
   unwritten_row,  // of dQ: the poison is left there
   damaged_guard,  // after dK
+  changing_bit,   // one of dV, another in every backward pass
 };
 
 class FaultySession final : public Session {
@@ -26,9 +28,13 @@ class FaultySession final : public Session {
       : session_(std::move(session)), fault_(fault) {}
 
   void fill_inputs(const Fill& fill) override { session_->fill_inputs(fill); }
+  void upload(TensorId id, const HostTensor& tensor) override { session_->upload(id, tensor); }
   void poison_outputs() override { session_->poison_outputs(); }
-  void forward(const Mask& mask) override { session_->forward(applied(mask)); }
-  BackwardTimes backward(const Mask& mask) override { return session_->backward(applied(mask)); }
+  void forward(const MaskSpec& mask) override { session_->forward(applied(mask)); }
+  BackwardTimes backward(const MaskSpec& mask) override {
+    ++passes_;
+    return session_->backward(applied(mask));
+  }
 
   HostTensor download(TensorId id) override {
     HostTensor tensor = session_->download(id);
@@ -44,6 +50,9 @@ class FaultySession final : public Session {
       fill(tensor.bytes.size() / 2 / element * element, element, kPoison);
     }
     if (fault_ == Fault::unwritten_row && id == TensorId::dq) fill(row * 5, row, kPoison);
+    if (fault_ == Fault::changing_bit && id == TensorId::dv && passes_ % 2 == 0) {
+      tensor.bytes[0] ^= std::byte{1};  // the last bit of the first element
+    }
     return tensor;
   }
 
@@ -54,10 +63,13 @@ class FaultySession final : public Session {
   }
 
  private:
-  Mask applied(const Mask& mask) const { return fault_ == Fault::shifted_mask ? mask.shifted(1) : mask; }
+  MaskSpec applied(const MaskSpec& mask) const {
+    return fault_ == Fault::shifted_mask ? shifted(mask, 1) : mask;
+  }
 
   std::unique_ptr<Session> session_;
   Fault fault_;
+  int passes_ = 0;
 };
 
 class FaultyBackend final : public Backend {
@@ -66,8 +78,8 @@ class FaultyBackend final : public Backend {
       : backend_(std::move(backend)), fault_(fault) {}
 
   const Device& device() const override { return backend_->device(); }
-  std::vector<KernelSupport> kernels(const Problem& problem) const override {
-    return backend_->kernels(problem);
+  std::vector<KernelSupport> kernels(const Problem& problem, const MaskSpec& mask) const override {
+    return backend_->kernels(problem, mask);
   }
 
   std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) override {
