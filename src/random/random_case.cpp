@@ -180,7 +180,7 @@ RandomCase draw_case(std::uint64_t seed, std::uint64_t number) {
   cut_to_size(drawn.problem);
   draw_scores(choose, drawn.problem);
   drawn.problem.deterministic = choose.one_in(4);
-  drawn.mask = draw_mask(choose, drawn.problem);
+  drawn.mask = masks_from(name_of(draw_mask(choose, drawn.problem))).front();  // as it would be parsed
   drawn.fill = draw_fill(choose);
   return drawn;
 }

@@ -1,6 +1,7 @@
 // A backend with one fault in its kernels, to show that verification sees it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -16,6 +17,8 @@ enum class Fault {
   zeroed_dq,
   shifted_mask,   // every query sees one key more
   dropped_scale,  // scale = 1
+  dropped_softcap,
+  other_dropout,  // another seed
   nan_element,    // in the middle of dV
   unwritten_row,  // of dQ: the poison is left there
   damaged_guard,  // after dK
@@ -46,10 +49,12 @@ class FaultySession final : public Session {
     constexpr int kPoison = 0xFF;
     if (fault_ == Fault::zeroed_dk && id == TensorId::dk) fill(0, tensor.bytes.size(), 0);
     if (fault_ == Fault::zeroed_dq && id == TensorId::dq) fill(0, tensor.bytes.size(), 0);
-    if (fault_ == Fault::nan_element && id == TensorId::dv) {
+    if (fault_ == Fault::nan_element && id == TensorId::dv && !tensor.bytes.empty()) {
       fill(tensor.bytes.size() / 2 / element * element, element, kPoison);
     }
-    if (fault_ == Fault::unwritten_row && id == TensorId::dq) fill(row * 5, row, kPoison);
+    if (fault_ == Fault::unwritten_row && id == TensorId::dq && tensor.shape.elements() > 0) {
+      fill(std::min(row * 5, tensor.bytes.size() - row), row, kPoison);
+    }
     if (fault_ == Fault::changing_bit && id == TensorId::dv && passes_ % 2 == 0) {
       tensor.bytes[0] ^= std::byte{1};  // the last bit of the first element
     }
@@ -85,6 +90,8 @@ class FaultyBackend final : public Backend {
   std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) override {
     Problem computed = problem;
     if (fault_ == Fault::dropped_scale) computed.scale = 1.0F;
+    if (fault_ == Fault::dropped_softcap) computed.softcap = 0.0F;
+    if (fault_ == Fault::other_dropout) ++computed.dropout.seed;
     return std::make_unique<FaultySession>(backend_->open(computed, kernel), fault_);
   }
 

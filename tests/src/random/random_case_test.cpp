@@ -65,13 +65,45 @@ TEST(RandomCase, HasEveryFeatureNowAndThen) {
     note(p.scale < 0, "scale < 0");
     note(fill.d_o_is_one, "dO = 1");
   }
-  for (const char* feature :
-       {"fp16", "bf16", "fp32", "layout bhsd", "layout bshd", "layout qkv", "bias shared", "bias head", "bias batch",
-        "bias full", "fill normal", "fill uniform", "fill integers", "fill zeros", "fill extreme", "mask no_mask",
-        "mask top_left", "mask bottom_right", "mask prefix", "mask document", "mask document_causal", "window",
-        "group", "zero length", "padding", "padded packed groups", "grouped heads", "one key head", "hdim_v",
-        "large hdim", "alibi", "softcap", "sink", "dropout", "three together", "deterministic", "scale 0",
-        "scale < 0", "dO = 1"}) {
+  for (const char* feature : {"fp16",
+                              "bf16",
+                              "fp32",
+                              "layout bhsd",
+                              "layout bshd",
+                              "layout qkv",
+                              "bias shared",
+                              "bias head",
+                              "bias batch",
+                              "bias full",
+                              "fill normal",
+                              "fill uniform",
+                              "fill integers",
+                              "fill zeros",
+                              "fill extreme",
+                              "mask no_mask",
+                              "mask top_left",
+                              "mask bottom_right",
+                              "mask prefix",
+                              "mask document",
+                              "mask document_causal",
+                              "window",
+                              "group",
+                              "zero length",
+                              "padding",
+                              "padded packed groups",
+                              "grouped heads",
+                              "one key head",
+                              "hdim_v",
+                              "large hdim",
+                              "alibi",
+                              "softcap",
+                              "sink",
+                              "dropout",
+                              "three together",
+                              "deterministic",
+                              "scale 0",
+                              "scale < 0",
+                              "dO = 1"}) {
     EXPECT_TRUE(seen.contains(feature)) << feature;
   }
 }

@@ -42,7 +42,8 @@ TEST(Shrink, TakesEverythingAwayThatTheFailureDoesNotNeed) {
 
 TEST(Shrink, KeepsWhatTheFailureNeeds) {
   const RandomCase smallest = shrunk(rich_case(), [](const RandomCase& c) {
-    return c.problem.sink && c.problem.seqlen_q >= 17 && c.problem.hdim_v > 3 && !c.mask.document_ends.empty();
+    return c.problem.sink && c.problem.seqlen_q >= 17 && c.problem.hdim_v > 3 &&
+           !c.mask.document_ends.empty();
   });
   EXPECT_TRUE(smallest.problem.sink);
   EXPECT_FALSE(smallest.problem.alibi);
