@@ -30,9 +30,9 @@ Answer sizes(const fmha_bwd_problem& problem, const char* family = "simt") {
 
 TEST(Library, RefusesABadProblemAndNamesTheOption) {
   fmha_bwd_problem problem = small_problem();
-  problem.hdim_q = 257;
+  problem.hdim_q = 513;
   EXPECT_EQ(sizes(problem).code, 2);
-  EXPECT_THAT(sizes(problem).message, HasSubstr("--hdim: 257"));
+  EXPECT_THAT(sizes(problem).message, HasSubstr("--hdim: 513"));
 
   problem = small_problem();
   problem.nhead_k = 3;
