@@ -90,6 +90,7 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const Spread v = spread(inputs.v, problem.hdim_v);
   const Spread d_o = spread(inputs.d_o, problem.hdim_v);
   const Spread o = spread(exact.o, problem.hdim_v);
+  const Spread dsink = spread(exact.dsink, 1);
   const Magnitude q_row = row_norm(q, problem.hdim_q);
   const Magnitude d_o_row = row_norm(d_o, problem.hdim_v);
   const std::int64_t queries = problem.seqlen_q * problem.group_size();
@@ -133,8 +134,8 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     errors.dv.*element = along_queries * columns.kept.*row * d_o.*element;
     errors.dbias.*element =
         std::sqrt(pairs_of_dbias.*element) * std::hypot(relative * rows.ds.*row, rows.p.*row * difference);
-    errors.dsink.*element =
-        std::hypot((lse + sum_error(rows_of_head)) * sinks.p_d.*row, sinks.p.*row * errors.d.*element);
+    errors.dsink.*element = std::hypot((lse + sum_error(rows_of_head)) * sinks.p_d.*row,
+                                       sinks.p.*row * errors.d.*element, relative * dsink.*element);
   }
   return errors;
 }

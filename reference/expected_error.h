@@ -22,7 +22,8 @@
 //   dK       : scale rms(Q) (r |dX^T_j| + f |dS^T_j| + |P dS/dx|_j e)
 //   dV       : r |P Z|_j rms(dO)
 //   dBias    : r dS + P e, for an element the sum of one or more pairs
-//   dSink    : s |p D| + |p| the error of D, with p = exp(sink - LSE) of the rows of a head
+//   dSink    : s |p D| + |p| the error of D + r |dSink|, with p = exp(sink - LSE) of the rows of a head; the
+//              last for what all rows share, such as the rounding of 1 / (1 - probability)
 //
 // where r of a sum over n pairs also holds that sum's 2^-24 sqrt(n). The rounding of the outputs O, dQ, dK,
 // dV and dBias to their type is added by verify(), which knows their size.

@@ -1,6 +1,8 @@
 // Small problems that have every feature alone, and some together.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <ostream>
 #include <string>
 #include <utility>

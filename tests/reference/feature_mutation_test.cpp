@@ -19,11 +19,8 @@ struct Judge {
   AttentionInputs inputs;
   Reference reference;
 
-  Judge(const Problem& p, const MaskSpec& m, float standard_deviation)
-      : problem(p),
-        mask(m),
-        inputs(draw_inputs(p, {.standard_deviation = standard_deviation})),
-        reference(reference_for(problem, mask, inputs)) {}
+  Judge(const Problem& p, const MaskSpec& m, const Fill& fill)
+      : problem(p), mask(m), inputs(draw_inputs(p, fill)), reference(reference_for(problem, mask, inputs)) {}
 
   bool passes(TensorId id, const std::vector<float>& values) const {
     return verify(id, tensor_from(values, shape_of(id, problem), dtype_of(id, problem)), reference).passed;
@@ -46,17 +43,19 @@ INSTANTIATE_TEST_SUITE_P(Mutation, Features, ::testing::ValuesIn(testing::featur
 
 TEST_P(Features, CorrectKernelsOfEveryHabitPass) {
   for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
-    for (const float standard_deviation : {0.1F, 1.0F, 3.0F}) {
+    for (const Fill& fill : {Fill{}, Fill{.standard_deviation = 1.0F}, Fill{.standard_deviation = 3.0F},
+                             Fill{.kind = FillKind::extreme}, Fill{.kind = FillKind::uniform}}) {
       Problem problem = GetParam().problem;
       problem.dtype = dtype;
-      const Judge judge(problem, GetParam().mask, standard_deviation);
+      const Judge judge(problem, GetParam().mask, fill);
       for (const testing::KernelHabits& habits :
            {testing::KernelHabits{}, testing::KernelHabits{.rounds_operands = false, .parallel_sums = 1},
             testing::KernelHabits{.base_two = false, .last_to_first = false, .parallel_sums = 64}}) {
         const auto kernel = testing::kernel_like_attention(problem, judge.mask, judge.inputs, habits);
         for (const TensorId id : outputs_of(problem)) {
           EXPECT_TRUE(judge.passes(id, kernel.of(id)))
-              << name_of(id) << ' ' << name_of(dtype) << ' ' << standard_deviation;
+              << name_of(id) << ' ' << name_of(dtype) << ' ' << name_of(fill.kind) << ' '
+              << fill.standard_deviation;
         }
       }
     }
@@ -77,7 +76,7 @@ class FeatureMutation : public ::testing::TestWithParam<Setting> {
   Problem problem_{2, 4, 2, 70, 90, 32, 24, GetParam().dtype, default_scale(32)};
 
   Judge judge(const MaskSpec& mask = kNoMask) const {
-    return {problem_, mask, GetParam().standard_deviation};
+    return {problem_, mask, Fill{.standard_deviation = GetParam().standard_deviation}};
   }
 };
 INSTANTIATE_TEST_SUITE_P(Settings, FeatureMutation,

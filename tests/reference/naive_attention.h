@@ -266,8 +266,13 @@ inline NaiveAttention<float> kernel_like_attention(const Problem& p, const MaskS
         o[c] = std::fma(operand(weight * keep_of(j)), in.v[s.key_row(h, j) * p.hdim_v + c], o[c] * shrink);
       }
     }
-    if (p.sink && total == 0.0F) largest = in.sink[h];
-    if (p.sink) total += exponential(in.sink[h] - largest);  // the sinks of the tests do not overflow it
+    if (p.sink) {
+      const float before = largest;
+      largest = std::max(largest, in.sink[h]);
+      const float shrink = exponential(before - largest);
+      total = total * shrink + exponential(in.sink[h] - largest);
+      for (std::int64_t c = 0; c < p.hdim_v; ++c) o[c] *= shrink;
+    }
     const bool empty = total == 0.0F;
     for (std::int64_t c = 0; c < p.hdim_v; ++c) o[c] = empty ? 0.0F : round_to(p.dtype, o[c] / total);
     out.lse[row] = largest + std::log(total);
