@@ -17,10 +17,12 @@ constexpr int kThreads = 256;
 
 /// Where a tensor's rows stand in group mode; count is 0 where they are one after the other.
 struct RowPlaces {
+  using Member = std::int64_t Sequence::*;
+
   const Sequence* sequences;  // [count]
   std::int64_t count;
-  std::int64_t Sequence::*first;
-  std::int64_t Sequence::*place;
+  Member first;
+  Member place;
 
   /// The row on the device of row `row` of the shape, which is in the last sequence that starts at or before
   /// it: those that start at the same row before that one are empty.

@@ -15,6 +15,7 @@
 #include "src/device_choice.h"
 #include "src/options.h"
 #include "src/progress.h"
+#include "src/random/random_run.h"
 #include "src/report/columns.h"
 #include "src/report/report.h"
 #include "src/run.h"
@@ -95,8 +96,10 @@ ExitCode obey(const CommandLine& command_line, const Console& console, const Dec
       }
       print(console, kernel_list(*plan(options, decorate).backend, options));
       return ExitCode::passed;
-    case Request::random:
-      throw Error(ExitCode::unsupported, "--random: not built into this program");
+    case Request::random: {
+      const Plan planned = plan(options, decorate);
+      return run_random(options, *planned.backend, planned.device_reason, console);
+    }
     case Request::run:
       return run_and_report(options, plan(options, decorate), console);
   }

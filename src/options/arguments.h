@@ -27,12 +27,12 @@ struct Arguments {
   bool help = false;
   bool version = false;
 
-  std::vector<std::string> given;  // the names of the options that were, "--mask"
+  std::vector<std::string> given;    // the names of the options that were, "--mask"
+  std::optional<std::string> extra;  // the first word that is neither an option nor an option's value
 };
 
-/// Reads `words` into `arguments`; what is there already stays where no word replaces it, but for `given`.
-/// Returns the first word that is neither an option nor an option's value. Throws Error (bad_usage) where a
-/// value is missing.
-std::optional<std::string> read_arguments(const std::vector<std::string>& words, Arguments& arguments);
+/// Reads `words` into `arguments`; what is there already stays where no word replaces it, but for `given` and
+/// `extra`. Throws Error (bad_usage) where a value is missing.
+void read_arguments(const std::vector<std::string>& words, Arguments& arguments);
 
 }  // namespace fmha_bwd

@@ -1,5 +1,6 @@
 // Every option with its help.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/error.h"
 #include "src/options.h"
@@ -177,7 +178,7 @@ std::string one_line(const CLI::ParseError& error) {
 
 }  // namespace
 
-std::optional<std::string> read_arguments(const std::vector<std::string>& words, Arguments& arguments) {
+void read_arguments(const std::vector<std::string>& words, Arguments& arguments) {
   CLI::App app{std::string(kDescription), "fmha_bwd"};
   declare(app, arguments);
   try {
@@ -194,10 +195,10 @@ std::optional<std::string> read_arguments(const std::vector<std::string>& words,
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() > 0) arguments.given.push_back(option->get_name());
   }
-  for (const std::string& extra : app.remaining()) {
-    if (extra != "--") return extra;
-  }
-  return std::nullopt;
+  const std::vector<std::string> extras = app.remaining();
+  const auto extra =
+      std::find_if(extras.begin(), extras.end(), [](const std::string& word) { return word != "--"; });
+  arguments.extra = extra == extras.end() ? std::nullopt : std::optional(*extra);
 }
 
 std::string help_text() {

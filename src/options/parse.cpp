@@ -45,9 +45,10 @@ void refuse_extra(const std::optional<std::string>& extra) {
 /// The arguments of the folder's case file.
 void read_case_file(const std::filesystem::path& folder, Arguments& arguments) {
   const std::string where = place_text("--load", case_file(folder));
-  const std::optional<std::string> extra = read_arguments(read_case(folder, "--load"), arguments);
-  if (extra) {
-    refuse(where, fmt::format("'{}' is neither an option nor an option's value; see --help", *extra));
+  read_arguments(read_case(folder, "--load"), arguments);
+  if (arguments.extra) {
+    refuse(where,
+           fmt::format("'{}' is neither an option nor an option's value; see --help", *arguments.extra));
   }
   for (const std::string& name : arguments.given) {
     if (is_among(kNotInACase, name)) refuse(where, name + " is not allowed in a case file");
@@ -79,10 +80,8 @@ void infer_shape(const std::filesystem::path& folder, Arguments& arguments) {
 /// Those of the command line, over those that a loaded folder has.
 Arguments arguments_of(const std::vector<std::string>& words) {
   Arguments arguments;
-  std::optional<std::string> extra = read_arguments(words, arguments);
-  if (arguments.help || arguments.version) return arguments;
-  refuse_extra(extra);
-  if (!arguments.load) return arguments;
+  read_arguments(words, arguments);
+  if (arguments.help || arguments.version || !arguments.load) return arguments;
   require_value("--load", *arguments.load);
   const std::filesystem::path folder = *arguments.load;
   std::error_code ignored;
@@ -216,6 +215,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (arguments.help) return {Request::help, {}};
   if (arguments.version) return {Request::version, {}};
   CommandLine command_line{Request::run, options_from(arguments)};
+  refuse_extra(arguments.extra);
   if (command_line.options.random) command_line.request = Request::random;
   if (command_line.options.kernel == "list") command_line.request = Request::list_kernels;
   return command_line;

@@ -98,7 +98,8 @@ void add_run(Row& row, const RunResult& run) {
   row.add("fill", name_of(run.fill.kind));
   row.add("fill_do", run.fill.d_o_is_one ? "ones" : "fill");
   row.add("seed", run.fill.seed);
-  row.add("standard_deviation", run.fill.standard_deviation);
+  row.add("standard_deviation",
+          run.fill.kind == FillKind::normal ? exact(run.fill.standard_deviation) : std::string());
   row.add("loaded", fmt::format("{}", fmt::join(loaded, " ")));
   row.add("input_checksum", fmt::format("{:016x}", run.input_checksum));
 }

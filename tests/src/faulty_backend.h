@@ -1,6 +1,8 @@
 // A backend with one fault in its kernels, to show that verification sees it.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -15,9 +17,12 @@ enum class Fault {
   zeroed_dq,
   shifted_mask,   // every query sees one key more
   dropped_scale,  // scale = 1
+  dropped_softcap,
+  other_dropout,  // another seed
   nan_element,    // in the middle of dV
   unwritten_row,  // of dQ: the poison is left there
   damaged_guard,  // after dK
+  changing_bit,   // one of dV, another in every backward pass
 };
 
 class FaultySession final : public Session {
@@ -26,9 +31,13 @@ class FaultySession final : public Session {
       : session_(std::move(session)), fault_(fault) {}
 
   void fill_inputs(const Fill& fill) override { session_->fill_inputs(fill); }
+  void upload(TensorId id, const HostTensor& tensor) override { session_->upload(id, tensor); }
   void poison_outputs() override { session_->poison_outputs(); }
-  void forward(const Mask& mask) override { session_->forward(applied(mask)); }
-  BackwardTimes backward(const Mask& mask) override { return session_->backward(applied(mask)); }
+  void forward(const MaskSpec& mask) override { session_->forward(applied(mask)); }
+  BackwardTimes backward(const MaskSpec& mask) override {
+    ++passes_;
+    return session_->backward(applied(mask));
+  }
 
   HostTensor download(TensorId id) override {
     HostTensor tensor = session_->download(id);
@@ -40,10 +49,15 @@ class FaultySession final : public Session {
     constexpr int kPoison = 0xFF;
     if (fault_ == Fault::zeroed_dk && id == TensorId::dk) fill(0, tensor.bytes.size(), 0);
     if (fault_ == Fault::zeroed_dq && id == TensorId::dq) fill(0, tensor.bytes.size(), 0);
-    if (fault_ == Fault::nan_element && id == TensorId::dv) {
+    if (fault_ == Fault::nan_element && id == TensorId::dv && !tensor.bytes.empty()) {
       fill(tensor.bytes.size() / 2 / element * element, element, kPoison);
     }
-    if (fault_ == Fault::unwritten_row && id == TensorId::dq) fill(row * 5, row, kPoison);
+    if (fault_ == Fault::unwritten_row && id == TensorId::dq && tensor.shape.elements() > 0) {
+      fill(std::min(row * 5, tensor.bytes.size() - row), row, kPoison);
+    }
+    if (fault_ == Fault::changing_bit && id == TensorId::dv && passes_ % 2 == 0) {
+      tensor.bytes[0] ^= std::byte{1};  // the last bit of the first element
+    }
     return tensor;
   }
 
@@ -54,10 +68,13 @@ class FaultySession final : public Session {
   }
 
  private:
-  Mask applied(const Mask& mask) const { return fault_ == Fault::shifted_mask ? mask.shifted(1) : mask; }
+  MaskSpec applied(const MaskSpec& mask) const {
+    return fault_ == Fault::shifted_mask ? shifted(mask, 1) : mask;
+  }
 
   std::unique_ptr<Session> session_;
   Fault fault_;
+  int passes_ = 0;
 };
 
 class FaultyBackend final : public Backend {
@@ -66,13 +83,15 @@ class FaultyBackend final : public Backend {
       : backend_(std::move(backend)), fault_(fault) {}
 
   const Device& device() const override { return backend_->device(); }
-  std::vector<KernelSupport> kernels(const Problem& problem) const override {
-    return backend_->kernels(problem);
+  std::vector<KernelSupport> kernels(const Problem& problem, const MaskSpec& mask) const override {
+    return backend_->kernels(problem, mask);
   }
 
   std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) override {
     Problem computed = problem;
     if (fault_ == Fault::dropped_scale) computed.scale = 1.0F;
+    if (fault_ == Fault::dropped_softcap) computed.softcap = 0.0F;
+    if (fault_ == Fault::other_dropout) ++computed.dropout.seed;
     return std::make_unique<FaultySession>(backend_->open(computed, kernel), fault_);
   }
 

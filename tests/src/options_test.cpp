@@ -5,19 +5,26 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "src/files/case_file.h"
+#include "src/files/workspace.h"
 
 namespace fmha_bwd {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+namespace fs = std::filesystem;
 
 CommandLine parse(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "fmha_bwd");
@@ -53,12 +60,19 @@ TEST_P(Refused, InOneLineThatNamesOptionValueAndWhatIsAllowed) {
 INSTANTIATE_TEST_SUITE_P(
     Names, Refused,
     testing::Values(
-        BadInput{{"--mask", "nope"}, "--mask: 'nope' is not allowed; one of no_mask, top_left, bottom_right"},
-        BadInput{{"--mask", "no_mask,"}, "--mask: '' is not allowed; one of no_mask, top_left, bottom_right"},
-        BadInput{{"--mask", "top_left,NO_MASK"},
-                 "--mask: 'NO_MASK' is not allowed; one of no_mask, top_left, bottom_right"},
+        BadInput{{"--mask", "top_left:3"}, "--mask: 'top_left:3' has 1 numbers after its colon, not 2"},
+        BadInput{{"--mask", "document:40,30"},
+                 "--mask: 'document:40,30' has 70 tokens; allowed is up to 64, the longest sequence's"},
+        BadInput{{"--mask", "document:40,30", "--seqlen-q", "3,69,0", "--seqlen-k", "5"},
+                 "--mask: 'document:40,30' has 70 tokens; allowed is up to 69, the longest sequence's"},
+        BadInput{{"--mode", "packed"}, "--mode: 'packed' is not allowed; one of batch, group"},
+        BadInput{{"--bias", "some"},
+                 "--bias: 'some' is not allowed; one of none, shared, head, batch, full; n, e, e:1, e:2"},
+        BadInput{{"--fill", "random"},
+                 "--fill: 'random' is not allowed; one of normal, uniform, integers, zeros, extreme"},
+        BadInput{{"--fill-do", "zeros"}, "--fill-do: 'zeros' is not allowed; one of fill, ones"},
         BadInput{{"--dtype", "fp7"}, "--dtype: 'fp7' is not allowed; one of fp16, bf16, fp32"},
-        BadInput{{"--layout", "sbhd"}, "--layout: 'sbhd' is not allowed; one of bhsd, bshd"},
+        BadInput{{"--layout", "sbhd"}, "--layout: 'sbhd' is not allowed; one of bhsd, bshd, qkv"},
         BadInput{{"--verify", "maybe"}, "--verify: 'maybe' is not allowed; one of full, none"},
         BadInput{{"--format", "xml"}, "--format: 'xml' is not allowed; one of table, json, csv"},
         BadInput{{"--device", "gpu"},
@@ -73,9 +87,9 @@ INSTANTIATE_TEST_SUITE_P(
     Numbers, Refused,
     testing::Values(BadInput{{"--batch", "0"}, "--batch: 0 is not in 1..536870911"},
                     BadInput{{"--nhead", "0"}, "--nhead: 0 is not in 1..536870911"},
-                    BadInput{{"--hdim", "0"}, "--hdim: 0 is not in 1..256"},
-                    BadInput{{"--hdim", "257"}, "--hdim: 257 is not in 1..256"},
-                    BadInput{{"--hdim-v", "300"}, "--hdim-v: 300 is not in 1..256"},
+                    BadInput{{"--hdim", "0"}, "--hdim: 0 is not in 1..512"},
+                    BadInput{{"--hdim", "513"}, "--hdim: 513 is not in 1..512"},
+                    BadInput{{"--hdim-v", "600"}, "--hdim-v: 600 is not in 1..512"},
                     BadInput{{"--seqlen-q", "abc"}, "--seqlen-q: 'abc' is not a whole number"},
                     BadInput{{"--seqlen-q", "1.5"}, "--seqlen-q: '1.5' is not a whole number"},
                     BadInput{{"--seqlen-q", "64k"}, "--seqlen-q: '64k' is not a whole number"},
@@ -99,6 +113,61 @@ INSTANTIATE_TEST_SUITE_P(
                              "--seed: 18446744073709551616 is not in 0..18446744073709551615"},
                     BadInput{{"--repeat", "0"}, "--repeat: 0 is not in 1..1000000"},
                     BadInput{{"--warmup", "-1"}, "--warmup: -1 is not in 0..1000000"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Lengths, Refused,
+    testing::Values(
+        BadInput{{"--mode", "batch", "--seqlen-q", "3,4"},
+                 "--seqlen-q: '3,4' is a list; allowed in --mode group"},
+        BadInput{{"--seqlen-q", "3,4", "--seqlen-k", "3,4,5"},
+                 "--seqlen-k: 3 lengths for the 2 of --seqlen-q; allowed is as many, or one for all"},
+        BadInput{{"--seqlen-q", "3,4", "--seqlen-k-pad", "64,64,64"},
+                 "--seqlen-k-pad: 3 lengths for the 2 of --seqlen-q; allowed is as many, or one for all"},
+        BadInput{{"--batch", "3", "--seqlen-q", "3,4"},
+                 "--batch: 3, but --seqlen-q has 2 lengths; allowed is 2, or no --batch"},
+        BadInput{{"--seqlen-q", "3,"}, "--seqlen-q: '3,' has a comma without a number beside it"},
+        BadInput{{"--seqlen-q", "3,x"}, "--seqlen-q: 'x' is not a whole number"},
+        BadInput{{"--seqlen-k", "3,-1"}, "--seqlen-k: -1 is not in 0..536870911"},
+        BadInput{{"--seqlen-q", "0"}, "--seqlen-q: 0 is not in 1..536870911"},
+        BadInput{{"--mode", "group", "--batch", "1048577"},
+                 "--batch: 1048577 is not in 1..1048576 in group mode"},
+        BadInput{{"--seqlen-q-pad", "63"},
+                 "--seqlen-q-pad: 63 is not in 64..536870911, from the sequence's length on"},
+        BadInput{{"--seqlen-k", "3,9", "--seqlen-k-pad", "8"},
+                 "--seqlen-k-pad: 8 is not in 9..536870911, from the sequence's length on"},
+        BadInput{{"--layout", "qkv", "--seqlen-k", "65"},
+                 "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have equal "
+                 "lengths"},
+        BadInput{{"--layout", "qkv", "--hdim-v", "64"},
+                 "--layout: qkv holds Q, K and V in one tensor; allowed where --hdim-v 64 is --hdim 128"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Scores, Refused,
+    testing::Values(BadInput{{"--softcap", "-1"}, "--softcap: -1 is negative; allowed is 0 (none) or more"},
+                    BadInput{{"--softcap", "nan"}, "--softcap: 'nan' is not a finite number"},
+                    BadInput{{"--dropout", "1"}, "--dropout: 1 is not in [0, 1)"},
+                    BadInput{{"--dropout", "-0.1"}, "--dropout: -0.1 is not in [0, 1)"},
+                    BadInput{{"--dropout", "0.99999999999"}, "--dropout: 0.99999999999 is not in [0, 1)"},
+                    BadInput{{"--dropout-seed", "-1"},
+                             "--dropout-seed: -1 is not in 0..18446744073709551615"},
+                    BadInput{{"--dropout-offset", "x"}, "--dropout-offset: 'x' is not a whole number"},
+                    BadInput{{"--alibi=1"}, "--alibi: takes no value"},
+                    BadInput{{"--std", "1", "--fill", "zeros"},
+                             "--std: 1 has no meaning with --fill zeros; allowed is --fill normal"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, Refused,
+    testing::Values(
+        BadInput{{"--check-determinism", "1"}, "--check-determinism: 1 is not in 2..1000000"},
+        BadInput{{"--random", "0"}, "--random: 0 is not in 1..1000000000"},
+        BadInput{{"--random", "5", "--hdim", "64"},
+                 "--hdim: not allowed together with --random, which draws it"},
+        BadInput{{"--random", "5", "--mask", "n"},
+                 "--mask: not allowed together with --random, which draws it"},
+        BadInput{{"--random", "5", "--sink"}, "--sink: not allowed together with --random, which draws it"},
+        BadInput{{"--load", "/nonexistent"}, "--load: '/nonexistent' is not a folder"},
+        BadInput{{"--load"}, "--load: no value given; see --help"},
+        BadInput{{"--save", "x"}, "--save: holds the tensors of one mask; allowed with one --mask, not 3"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Shape, Refused,
@@ -133,7 +202,7 @@ TEST(Options, WithoutArgumentsAreTheDefaults) {
   EXPECT_EQ(o.problem.dtype, DType::fp16);
   EXPECT_EQ(o.problem.scale, 0.088388346F);
   EXPECT_EQ(o.problem.layout, Layout::bhsd);
-  EXPECT_THAT(o.masks, ElementsAre(MaskKind::no_mask, MaskKind::top_left, MaskKind::bottom_right));
+  EXPECT_THAT(o.masks, ElementsAre(kNoMask, kTopLeft, kBottomRight));
   EXPECT_EQ(o.fill.seed, 42U);
   EXPECT_EQ(o.fill.standard_deviation, 0.1F);
   EXPECT_EQ(o.device, "auto");
@@ -144,6 +213,17 @@ TEST(Options, WithoutArgumentsAreTheDefaults) {
   EXPECT_TRUE(o.verify);
   EXPECT_EQ(o.format, Format::table);
   EXPECT_EQ(o.output, std::nullopt);
+  EXPECT_TRUE(o.problem.plain_scores());
+  EXPECT_FALSE(o.problem.grouped());
+  EXPECT_TRUE(o.problem.padded_q.empty());
+  EXPECT_FALSE(o.problem.deterministic);
+  EXPECT_EQ(o.fill.kind, FillKind::normal);
+  EXPECT_FALSE(o.fill.d_o_is_one);
+  EXPECT_EQ(o.check_determinism, std::nullopt);
+  EXPECT_EQ(o.random, std::nullopt);
+  EXPECT_EQ(o.load, std::nullopt);
+  EXPECT_EQ(o.save, std::nullopt);
+  EXPECT_EQ(o.save_on_failure, std::nullopt);
   EXPECT_FALSE(o.quiet);
   EXPECT_FALSE(o.verbose);
 }
@@ -181,6 +261,83 @@ TEST(Options, TakeEveryValueThatIsGiven) {
   EXPECT_TRUE(o.quiet);
 }
 
+TEST(Options, TakeEverythingThatHappensToScores) {
+  const Options o = options({"--softcap",
+                             "30",
+                             "--bias",
+                             "batch",
+                             "--alibi",
+                             "--sink",
+                             "--dropout",
+                             "0.25",
+                             "--dropout-seed",
+                             "18446744073709551615",
+                             "--dropout-offset",
+                             "7",
+                             "--deterministic",
+                             "--fill",
+                             "extreme",
+                             "--fill-do",
+                             "ones",
+                             "--check-determinism",
+                             "5",
+                             "--save-on-failure",
+                             "folder"});
+  EXPECT_EQ(o.problem.softcap, 30.0F);
+  EXPECT_EQ(o.problem.bias, BiasShape::batch);
+  EXPECT_TRUE(o.problem.alibi);
+  EXPECT_TRUE(o.problem.sink);
+  EXPECT_EQ(o.problem.dropout, (Dropout{0.25F, std::numeric_limits<std::uint64_t>::max(), 7}));
+  EXPECT_TRUE(o.problem.deterministic);
+  EXPECT_EQ(o.fill.kind, FillKind::extreme);
+  EXPECT_TRUE(o.fill.d_o_is_one);
+  EXPECT_EQ(o.check_determinism, 5);
+  EXPECT_EQ(o.save_on_failure, "folder");
+}
+
+TEST(Options, TakeTheNamesOfBiasesThatOtherToolsHave) {
+  const std::vector<std::pair<const char*, BiasShape>> names = {
+      {"none", BiasShape::none},   {"n", BiasShape::none},    {"shared", BiasShape::shared},
+      {"e", BiasShape::shared},    {"head", BiasShape::head}, {"e:1", BiasShape::head},
+      {"batch", BiasShape::batch}, {"full", BiasShape::full}, {"e:2", BiasShape::full}};
+  for (const auto& [name, shape] : names) EXPECT_EQ(options({"--bias", name}).problem.bias, shape) << name;
+}
+
+TEST(Options, ListsOfLengthsMeanGroupMode) {
+  const Problem p = options({"--seqlen-q", "5,0,7", "--seqlen-k", "6,3,0"}).problem;
+  EXPECT_TRUE(p.grouped());
+  EXPECT_EQ(p.batch, 3);
+  EXPECT_EQ(p.seqlen_q, 7);
+  EXPECT_EQ(p.seqlen_k, 6);
+  EXPECT_THAT(p.seqlens_q, ElementsAre(5, 0, 7));
+  EXPECT_THAT(p.seqlens_k, ElementsAre(6, 3, 0));
+  EXPECT_TRUE(p.padded_q.empty());
+}
+
+TEST(Options, OneLengthInGroupModeStandsForAllSequences) {
+  const Problem p = options({"--mode", "group", "--batch", "3", "--seqlen-q", "5"}).problem;
+  EXPECT_THAT(p.seqlens_q, ElementsAre(5, 5, 5));
+  EXPECT_THAT(p.seqlens_k, ElementsAre(64, 64, 64));
+  const Problem q = options({"--seqlen-q", "5,6", "--seqlen-q-pad", "8", "--seqlen-k-pad", "70,64"}).problem;
+  EXPECT_THAT(q.seqlens_k, ElementsAre(64, 64));
+  EXPECT_THAT(q.padded_q, ElementsAre(8, 8));
+  EXPECT_THAT(q.padded_k, ElementsAre(70, 64));
+}
+
+TEST(Options, InBatchModePadEverySequenceAlike) {
+  const Problem p = options({"--seqlen-q-pad", "80"}).problem;
+  EXPECT_FALSE(p.grouped());
+  EXPECT_THAT(p.padded_q, ElementsAre(80));
+  EXPECT_TRUE(p.padded_k.empty());
+}
+
+TEST(Options, RandomProblemsAreARequestOfTheirOwn) {
+  const CommandLine line = parse({"--random", "20", "--seed", "3", "--kernel", "simt", "--quiet"});
+  EXPECT_EQ(line.request, Request::random);
+  EXPECT_EQ(line.options.random, 20);
+  EXPECT_EQ(line.options.fill.seed, 3U);
+}
+
 TEST(Options, DefaultsFollowTheValuesTheyAreMadeFrom) {
   const Options o = options({"--nhead", "4", "--hdim=64"});
   EXPECT_EQ(o.problem.nhead_k, 4);
@@ -189,11 +346,19 @@ TEST(Options, DefaultsFollowTheValuesTheyAreMadeFrom) {
 }
 
 TEST(Options, MasksComeAsAListOrRepeatedAndEachOnce) {
-  EXPECT_THAT(options({"--mask", "top_left"}).masks, ElementsAre(MaskKind::top_left));
+  EXPECT_THAT(options({"--mask", "top_left"}).masks, ElementsAre(kTopLeft));
   EXPECT_THAT(options({"--mask", "bottom_right,no_mask,bottom_right"}).masks,
-              ElementsAre(MaskKind::bottom_right, MaskKind::no_mask));
+              ElementsAre(kBottomRight, kNoMask));
   EXPECT_THAT(options({"--mask", "top_left", "--hdim", "8", "--mask=no_mask,top_left"}).masks,
-              ElementsAre(MaskKind::top_left, MaskKind::no_mask));
+              ElementsAre(kTopLeft, kNoMask));
+}
+
+TEST(Options, MasksTakeNumbersAndShortForms) {
+  EXPECT_THAT(
+      options({"--mask", "t:128,30,n,b:4,-1", "--mask", "document:3,4", "--mask", "0,1"}).masks,
+      ElementsAre(MaskSpec{.alignment = Alignment::top_left, .left = 128, .right = 30, .document_ends = {}},
+                  kNoMask, MaskSpec{.left = 4, .document_ends = {}}, masks_from("document:3,4").front(),
+                  kTopLeft));
 }
 
 TEST(Options, TheLastOfARepeatedOptionCounts) {
@@ -221,15 +386,53 @@ TEST(Options, ADeviceComesApartIntoPlatformAndIndex) {
 
 TEST(Help, NamesEveryOptionAndExitCodeWithinAHundredColumns) {
   const std::string help = help_text();
-  for (const char* option : {"--mask",    "--batch",     "--nhead N",
-                             "--nhead-k", "--seqlen-q",  "--seqlen-k",
-                             "--hdim N",  "--hdim-v",    "--dtype",
-                             "--scale",   "--seed",      "--std",
-                             "--device",  "--arch",      "--kernel",
-                             "--verify",  "--warmup",    "--repeat",
-                             "--format",  "--output",    "--quiet",
-                             "--verbose", "--layout",    "--help",
-                             "--version", "Exit codes:", "6  device or runtime error"}) {
+  for (const char* option : {"--mask",
+                             "--batch",
+                             "--nhead N",
+                             "--nhead-k",
+                             "--seqlen-q",
+                             "--seqlen-k",
+                             "--hdim N",
+                             "--hdim-v",
+                             "--dtype",
+                             "--scale",
+                             "--seed",
+                             "--std",
+                             "--device",
+                             "--arch",
+                             "--kernel",
+                             "--verify",
+                             "--warmup",
+                             "--repeat",
+                             "--format",
+                             "--output",
+                             "--quiet",
+                             "--verbose",
+                             "--layout",
+                             "--help",
+                             "--mode",
+                             "--seqlen-q-pad",
+                             "--seqlen-k-pad",
+                             "--softcap",
+                             "--bias",
+                             "--alibi",
+                             "--sink",
+                             "--dropout P",
+                             "--dropout-seed",
+                             "--dropout-offset",
+                             "--deterministic",
+                             "--check-determinism",
+                             "--fill KIND",
+                             "--fill-do",
+                             "--load",
+                             "--save DIR",
+                             "--save-on-failure",
+                             "--random",
+                             "document_causal:N",
+                             "xb:W",
+                             "--version",
+                             "Exit codes:",
+                             "6  device or runtime error"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
   std::size_t begin = 0;
@@ -256,13 +459,36 @@ std::vector<std::string> shell_words(const std::string& command) {
 }
 
 TEST(ReproducingCommand, HoldsOnlyTheMaskForTheDefaultProblem) {
-  EXPECT_EQ(reproducing_command({}, MaskKind::top_left), "fmha_bwd --mask top_left");
+  EXPECT_EQ(reproducing_command({}, kTopLeft), "fmha_bwd --mask top_left");
 }
 
 TEST(ReproducingCommand, LeavesOutWhatFollowsFromTheRestAndHowTheResultIsShown) {
   const Options o = options({"--nhead", "4", "--nhead-k", "4", "--hdim", "64", "--hdim-v", "64", "--scale",
                              "0.125", "--format", "json", "--output", "x", "--quiet"});
-  EXPECT_EQ(reproducing_command(o, MaskKind::no_mask), "fmha_bwd --mask no_mask --nhead 4 --hdim 64");
+  EXPECT_EQ(reproducing_command(o, kNoMask), "fmha_bwd --mask no_mask --nhead 4 --hdim 64");
+}
+
+/// What --mask, --format and the like do not decide.
+void expect_equal(const Options& a, const Options& b) {
+  const auto problem = [](const Problem& p) {
+    return std::tuple(p.batch, p.nhead_q, p.nhead_k, p.seqlen_q, p.seqlen_k, p.hdim_q, p.hdim_v, p.dtype,
+                      p.scale, p.layout, p.seqlens_q, p.seqlens_k, p.padded_q, p.padded_k, p.softcap, p.bias,
+                      p.alibi, p.sink, p.dropout.probability, p.dropout.seed, p.dropout.offset,
+                      p.deterministic);
+  };
+  EXPECT_EQ(problem(a.problem), problem(b.problem));
+  EXPECT_EQ(a.fill.seed, b.fill.seed);
+  EXPECT_EQ(a.fill.standard_deviation, b.fill.standard_deviation);
+  EXPECT_EQ(a.fill.kind, b.fill.kind);
+  EXPECT_EQ(a.fill.d_o_is_one, b.fill.d_o_is_one);
+  EXPECT_EQ(a.load, b.load);
+  EXPECT_EQ(a.device, b.device);
+  EXPECT_EQ(a.arch, b.arch);
+  EXPECT_EQ(a.kernel, b.kernel);
+  EXPECT_EQ(a.verify, b.verify);
+  EXPECT_EQ(a.check_determinism, b.check_determinism);
+  EXPECT_EQ(a.warmup, b.warmup);
+  EXPECT_EQ(a.repeat, b.repeat);
 }
 
 TEST(ReproducingCommand, ComesBackThroughShellAndParserUnchanged) {
@@ -270,33 +496,123 @@ TEST(ReproducingCommand, ComesBackThroughShellAndParserUnchanged) {
       {},
       {"--batch", "1", "--nhead", "6", "--nhead-k", "3", "--seqlen-q", "100", "--seqlen-k", "7"},
       {"--nhead-k", "2", "--hdim", "80", "--hdim-v", "96", "--dtype", "fp32", "--scale", "-0.33333334"},
+      {"--scale", "0"},
       {"--layout", "bshd"},
+      {"--layout", "qkv", "--seqlen-q-pad", "65", "--seqlen-k-pad", "65"},
+      {"--seqlen-q", "5,0,7", "--seqlen-k", "6,6,6", "--seqlen-q-pad", "8,0,7", "--seqlen-k-pad", "9"},
+      {"--mode", "group", "--batch", "1", "--seqlen-q", "0"},
+      {"--mode", "group", "--batch", "2"},
+      {"--softcap", "0.1", "--bias", "full", "--alibi", "--sink"},
+      {"--dropout", "0.1", "--dropout-seed", "18446744073709551615", "--dropout-offset", "123456789012345"},
+      {"--deterministic", "--check-determinism", "3"},
+      {"--fill", "integers", "--fill-do", "ones"},
       {"--seed", "18446744073709551615", "--std", "0.30000001"},
       {"--device", "nvidia:1", "--arch", "it's \"odd\" $HOME *", "--kernel", "a;b"},
       {"--verify", "none", "--warmup", "0", "--repeat", "7"}};
   for (const std::vector<std::string>& arguments : cases) {
-    const std::string command = reproducing_command(options(arguments), MaskKind::bottom_right);
-    std::vector<std::string> words = shell_words(command);
-    ASSERT_EQ(words.at(0), "fmha_bwd");
-    words.erase(words.begin());
-    const Options again = options(words);
-    EXPECT_THAT(again.masks, ElementsAre(MaskKind::bottom_right));
-    EXPECT_EQ(reproducing_command(again, MaskKind::bottom_right), command);
-    const Options before = options(arguments);
-    EXPECT_EQ(again.problem.scale, before.problem.scale);
-    EXPECT_EQ(again.problem.nhead_k, before.problem.nhead_k);
-    EXPECT_EQ(again.problem.hdim_v, before.problem.hdim_v);
-    EXPECT_EQ(again.problem.dtype, before.problem.dtype);
-    EXPECT_EQ(again.problem.layout, before.problem.layout);
-    EXPECT_EQ(again.fill.seed, before.fill.seed);
-    EXPECT_EQ(again.fill.standard_deviation, before.fill.standard_deviation);
-    EXPECT_EQ(again.device, before.device);
-    EXPECT_EQ(again.arch, before.arch);
-    EXPECT_EQ(again.kernel, before.kernel);
-    EXPECT_EQ(again.verify, before.verify);
-    EXPECT_EQ(again.warmup, before.warmup);
-    EXPECT_EQ(again.repeat, before.repeat);
+    for (const char* name : {"bottom_right", "top_left:3,-1", "document_causal:3,4", "generic:-3,5"}) {
+      const MaskSpec mask = masks_from(name).front();
+      const Options before = options(arguments);
+      const std::string command = reproducing_command(before, mask);
+      std::vector<std::string> words = shell_words(command);
+      ASSERT_EQ(words.at(0), "fmha_bwd");
+      words.erase(words.begin());
+      if (before.problem.grouped() && !mask.document_ends.empty() && before.problem.seqlen_k < 7) continue;
+      const Options again = options(words);
+      EXPECT_THAT(again.masks, ElementsAre(mask)) << command;
+      EXPECT_EQ(reproducing_command(again, mask), command);
+      expect_equal(again, before);
+    }
   }
+}
+
+/// A folder for --load.
+class Load : public testing::Test {
+ protected:
+  Load() {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::path(testing::TempDir()) / (std::string("fmha_bwd_load_") + test->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  ~Load() override { fs::remove_all(folder_); }
+
+  void write_tensor(TensorId id, const Shape& shape, DType dtype) const {
+    const std::vector<float> values(static_cast<std::size_t>(shape.elements()), 0.5F);
+    save_tensor(folder_, id, tensor_from(values, shape, dtype), "--save");
+  }
+  Options loaded(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.end(), {"--load", folder_.string()});
+    return options(arguments);
+  }
+  std::string refusal(const std::vector<std::string>& arguments) const {
+    try {
+      loaded(arguments);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_usage);
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Load, TakesShapeAndTypeFromTheTensorsWhereNoOptionSaysThem) {
+  write_tensor(TensorId::q, {3, 4, 5, 16}, DType::bf16);
+  write_tensor(TensorId::k, {3, 2, 7, 16}, DType::bf16);
+  write_tensor(TensorId::v, {3, 2, 7, 8}, DType::bf16);
+  write_tensor(TensorId::bias, {1, 4, 5, 7}, DType::bf16);
+  write_tensor(TensorId::slopes, {1, 4, 1, 1}, DType::fp32);
+  write_tensor(TensorId::sink, {1, 4, 1, 1}, DType::fp32);
+  const Problem p = loaded({}).problem;
+  EXPECT_EQ(std::tuple(p.batch, p.nhead_q, p.nhead_k, p.seqlen_q, p.seqlen_k, p.hdim_q, p.hdim_v),
+            std::tuple(3, 4, 2, 5, 7, 16, 8));
+  EXPECT_EQ(p.dtype, DType::bf16);
+  EXPECT_EQ(p.scale, 0.25F);
+  EXPECT_EQ(p.bias, BiasShape::head);
+  EXPECT_TRUE(p.alibi);
+  EXPECT_TRUE(p.sink);
+  EXPECT_EQ(loaded({"--dtype", "fp16", "--bias", "none"}).problem.dtype, DType::fp16);
+  EXPECT_EQ(loaded({"--bias", "none"}).problem.bias, BiasShape::none);
+  const Problem grouped = loaded({"--seqlen-q", "2,3", "--seqlen-k", "7,0"}).problem;
+  EXPECT_THAT(grouped.seqlens_q, ElementsAre(2, 3));
+  EXPECT_EQ(grouped.nhead_k, 2);
+}
+
+TEST_F(Load, ReadsTheCaseFileBeforeTheCommandLine) {
+  write_case(folder_, {"--mask", "top_left,no_mask", "--hdim", "16", "--seqlen-q", "9", "--sink"}, "--save");
+  const Options o = loaded({"--mask", "bottom_right", "--seqlen-q", "3"});
+  EXPECT_THAT(o.masks, ElementsAre(kBottomRight));
+  EXPECT_EQ(o.problem.seqlen_q, 3);
+  EXPECT_EQ(o.problem.hdim_q, 16);
+  EXPECT_TRUE(o.problem.sink);
+  EXPECT_THAT(loaded({}).masks, ElementsAre(kTopLeft, kNoMask));
+}
+
+TEST_F(Load, CommandsThatReproduceSayWhatTheFolderCouldSayOtherwise) {
+  write_case(folder_,
+             {"--softcap", "3", "--hdim", "16", "--dtype", "bf16", "--dropout", "0.5", "--seed", "1"},
+             "--save");
+  const Options o = loaded({"--softcap", "0", "--hdim", "128", "--dtype", "fp16", "--seed", "42"});
+  const std::vector<std::string> words = reproducing_arguments(o, kNoMask);
+  const Options again = options(words);
+  expect_equal(again, o);
+  EXPECT_EQ(again.problem.softcap, 0.0F);
+  EXPECT_EQ(again.problem.dropout.probability, 0.5F);
+}
+
+TEST_F(Load, RefusesACaseFileThatIsNotOne) {
+  const auto write = [&](const std::vector<std::string>& words) { write_case(folder_, words, "--save"); };
+  const std::string where = "--load: '" + (folder_ / "case.txt").string() + "': ";
+  write({"--save", "x"});
+  EXPECT_EQ(refusal({}), where + "--save is not allowed in a case file");
+  write({"--load", "x"});
+  EXPECT_EQ(refusal({}), where + "--load is not allowed in a case file");
+  write({"--nope", "x"});
+  EXPECT_EQ(refusal({}), where + "'--nope' is neither an option nor an option's value; see --help");
+  write({"--hdim", "0"});
+  EXPECT_EQ(refusal({}), "--hdim: 0 is not in 1..512");
 }
 
 }  // namespace

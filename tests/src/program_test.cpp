@@ -35,8 +35,8 @@ class BrokenBackend final : public Backend {
       : backend_(std::move(backend)), fail_(std::move(fail)) {}
 
   const Device& device() const override { return backend_->device(); }
-  std::vector<KernelSupport> kernels(const Problem& problem) const override {
-    return backend_->kernels(problem);
+  std::vector<KernelSupport> kernels(const Problem& problem, const MaskSpec& mask) const override {
+    return backend_->kernels(problem, mask);
   }
   std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) override {
     fail_();
@@ -76,7 +76,7 @@ TEST(Program, KernelListShowsEveryFamilyOfTheDevice) {
 TEST(Program, BadUsageIsOneLineOnStderrAndExitCodeTwo) {
   const Outcome outcome = run_with({"--hdim", "0"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.err, "fmha_bwd: --hdim: 0 is not in 1..256\n");
+  EXPECT_EQ(outcome.err, "fmha_bwd: --hdim: 0 is not in 1..512\n");
   EXPECT_THAT(outcome.out, IsEmpty());
 }
 

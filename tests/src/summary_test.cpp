@@ -44,6 +44,15 @@ TEST(Summary, AnInfinityShowsInNormAndRange) {
   EXPECT_EQ(summary.range.min, -kInfinity);
 }
 
+TEST(Summary, OfNothingIsZero) {
+  const GradientSummary summary = summarize(TensorId::dq, {});
+  EXPECT_EQ(summary.mean_abs, 0.0);
+  EXPECT_EQ(summary.l2_norm, 0.0);
+  EXPECT_EQ(summary.range.min, 0.0);
+  EXPECT_EQ(summary.range.max, 0.0);
+  EXPECT_EQ(max_difference({}, {}), 0.0);
+}
+
 TEST(MaxDifference, IsTheLargestOfTheAbsoluteDifferences) {
   EXPECT_EQ(max_difference({1.0F, 2.0F, -3.0F}, {1.5F, 2.0F, 1.0F}), 4.0);
   EXPECT_EQ(max_difference({1.0F}, {1.0F}), 0.0);

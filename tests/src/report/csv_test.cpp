@@ -61,7 +61,7 @@ TEST(CsvReport, HasTheSameColumnsForEveryRun) {
   EXPECT_EQ(header(sample_run()), header(unverified_run()));
   EXPECT_EQ(header(sample_run()), header(RunResult{}));
   EXPECT_THAT(csv_report(sample_run()),
-              StartsWith("version,platform,device_index,device_name,arch,emulated,kernel,batch,nhead_q,"));
+              StartsWith("version,platform,device_index,device_name,arch,emulated,mode,batch,nhead_q,"));
 }
 
 TEST(CsvReport, HoldsTheNumbersOfTheRun) {
@@ -84,6 +84,29 @@ TEST(CsvReport, HoldsTheNumbersOfTheRun) {
   EXPECT_EQ(fields["samples"], "20");
   EXPECT_EQ(fields["total_ms"], "12.506");
   EXPECT_EQ(fields["command"], "fmha_bwd --mask bottom_right --batch 1 --nhead 2");
+}
+
+TEST(CsvReport, HasColumnsForEveryGradientAndFeature) {
+  RunResult run = full_run();
+  make_grouped(run.problem, {4, 0}, {3, 2});
+  run.masks.front().determinism = Determinism{3, false, Difference{}};
+  EXPECT_EQ(records(csv_report(run)).at(0), records(csv_report(sample_run())).at(0));
+  auto fields = row(run, 0);
+  EXPECT_EQ(fields["mode"], "group");
+  EXPECT_EQ(fields["seqlens_q"], "4 0");
+  EXPECT_EQ(fields["padded_q"], "");
+  EXPECT_EQ(fields["bias"], "head");
+  EXPECT_EQ(fields["dropout"], "0.25");
+  EXPECT_EQ(fields["kernel"], "simt");
+  EXPECT_EQ(fields["dbias_l2_norm"], "0.5");
+  EXPECT_EQ(fields["dsink_verdict"], "passed");
+  EXPECT_EQ(fields["determinism_runs"], "3");
+  EXPECT_EQ(fields["runs_differ"], "true");
+  auto plain = row(sample_run(), 0);
+  EXPECT_EQ(plain["dbias_l2_norm"], "");
+  EXPECT_EQ(plain["dsink_verdict"], "");
+  EXPECT_EQ(plain["determinism_runs"], "");
+  EXPECT_EQ(plain["runs_differ"], "");
 }
 
 TEST(CsvReport, QuotesFieldsWithCommasAndQuotes) {

@@ -14,21 +14,25 @@ using Json = nlohmann::json;
 TEST(JsonReport, ParsesBackToTheNumbersOfTheRun) {
   const RunResult run = sample_run();
   const Json report = Json::parse(json_report(run));
-  EXPECT_EQ(report["schema_version"], 1);
+  EXPECT_EQ(report["schema_version"], 2);
   EXPECT_EQ(report["program"], "fmha_bwd");
   EXPECT_EQ(report["version"], "1.2.3");
   EXPECT_EQ(report["verdict"], "passed");
-  EXPECT_EQ(report["problem"], Json::parse(R"({"batch": 1, "nhead_q": 2, "nhead_k": 2, "seqlen_q": 4,
-      "seqlen_k": 3, "hdim_q": 8, "hdim_v": 8, "dtype": "fp16", "scale": 0.5, "layout": "bhsd"})"));
-  EXPECT_EQ(report["inputs"], Json::parse(R"({"distribution": "normal", "seed": 42,
-      "standard_deviation": 0.1, "checksum": "0123456789abcdef"})"));
+  EXPECT_EQ(report["problem"], Json::parse(R"({"mode": "batch", "batch": 1, "nhead_q": 2, "nhead_k": 2,
+      "seqlen_q": 4, "seqlen_k": 3, "seqlens_q": null, "seqlens_k": null, "padded_q": null, "padded_k": null,
+      "hdim_q": 8, "hdim_v": 8, "dtype": "fp16", "layout": "bhsd", "scale": 0.5, "softcap": 0.0,
+      "bias": "none", "alibi": false, "sink": false, "dropout": null, "deterministic": false})"));
+  EXPECT_EQ(report["inputs"], Json::parse(R"({"fill": "normal", "fill_do": "fill", "seed": 42,
+      "standard_deviation": 0.1, "loaded": [], "checksum": "0123456789abcdef"})"));
   EXPECT_EQ(report["device"]["name"], "A \"fine\" GPU, 80 GB");
   EXPECT_EQ(report["device"]["emulated"], false);
-  EXPECT_EQ(report["kernel"]["name"], "simt");
   ASSERT_EQ(report["masks"].size(), 3U);
 
   const Json& mask = report["masks"][2];
   EXPECT_EQ(mask["mask"], "bottom_right");
+  EXPECT_EQ(mask["kernel"],
+            Json::parse(R"({"name": "simt", "reason": "the fastest that supports the problem"})"));
+  EXPECT_TRUE(mask["determinism"].is_null());
   EXPECT_EQ(mask["verdict"], "passed");
   EXPECT_EQ(mask["density"], 0.5);
   EXPECT_EQ(mask["all_pairs"], 12);
@@ -48,6 +52,41 @@ TEST(JsonReport, ParsesBackToTheNumbersOfTheRun) {
   EXPECT_EQ(mask["timing"]["total_ms"], 12.506);
   EXPECT_EQ(mask["timing"]["tflops_dense"], 2.0);
   EXPECT_EQ(mask["command"], "fmha_bwd --mask bottom_right --batch 1 --nhead 2");
+}
+
+TEST(JsonReport, HoldsTheWholeProblem) {
+  RunResult run = full_run();
+  make_grouped(run.problem, {4, 0}, {3, 2});
+  run.problem.padded_q = {5, 1};
+  run.problem.deterministic = true;
+  run.fill.kind = FillKind::uniform;
+  run.fill.d_o_is_one = true;
+  run.loaded = {TensorId::q, TensorId::bias};
+  const Json report = Json::parse(json_report(run));
+  const Json& problem = report["problem"];
+  EXPECT_EQ(problem["mode"], "group");
+  EXPECT_EQ(problem["seqlens_q"], Json::parse("[4, 0]"));
+  EXPECT_EQ(problem["padded_q"], Json::parse("[5, 1]"));
+  EXPECT_TRUE(problem["padded_k"].is_null());
+  EXPECT_EQ(problem["softcap"], 30.0);
+  EXPECT_EQ(problem["bias"], "head");
+  EXPECT_EQ(problem["dropout"], Json::parse(R"({"probability": 0.25, "seed": 7, "offset": 5})"));
+  EXPECT_EQ(problem["deterministic"], true);
+  EXPECT_EQ(report["inputs"]["fill"], "uniform");
+  EXPECT_EQ(report["inputs"]["fill_do"], "ones");
+  EXPECT_TRUE(report["inputs"]["standard_deviation"].is_null());
+  EXPECT_EQ(report["inputs"]["loaded"], Json::parse(R"(["Q", "bias"])"));
+  EXPECT_EQ(report["masks"][0]["gradients"]["dSink"]["l2_norm"], 0.5);
+  EXPECT_EQ(report["masks"][0]["verification"]["dBias"]["passed"], true);
+}
+
+TEST(JsonReport, SaysWhereRunsDiffer) {
+  const Json report = Json::parse(json_report(differing_run(true)));
+  EXPECT_EQ(report["verdict"], "failed");
+  EXPECT_EQ(report["masks"][0]["determinism"], Json::parse(R"({"runs": 3, "required": true, "difference":
+      {"tensor": "dK", "run": 2, "index": [0, 1, 2, 7], "first": 0.5, "other": 0.25, "elements": 12}})"));
+  EXPECT_TRUE(report["masks"][1]["determinism"]["difference"].is_null());
+  EXPECT_EQ(Json::parse(json_report(differing_run(false)))["verdict"], "passed");
 }
 
 TEST(JsonReport, IsNullWhereNothingWasComputed) {

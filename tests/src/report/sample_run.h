@@ -24,14 +24,16 @@ inline TensorVerdict passed_verdict(TensorId id, double max_diff, std::int64_t e
   return verdict;
 }
 
-inline MaskResult sample_mask(MaskKind kind, const Problem& problem) {
+inline MaskResult sample_mask(const MaskSpec& spec, const Problem& problem) {
   MaskResult mask;
-  mask.mask = kind;
-  mask.counts = count(Mask(kind, problem.seqlen_q, problem.seqlen_k));
+  mask.mask = spec;
+  mask.kernel = "simt";
+  mask.kernel_reason = "the fastest that supports the problem";
+  mask.counts = count(spec.rule(), problem);
   mask.flops = backward_flops(problem, mask.counts.visible_pairs);
-  for (std::size_t i = 0; i < kGradients.size(); ++i) {
-    mask.gradients[i] = {kGradients[i], 0.001, 0.5, {-0.25, 0.75}, std::nullopt};
-    if (kind != MaskKind::no_mask) mask.gradients[i].max_diff_to_no_mask = 0.0625;
+  for (const TensorId id : gradients_of(problem)) {
+    mask.gradients.push_back({id, 0.001, 0.5, {-0.25, 0.75}, std::nullopt});
+    if (spec != kNoMask) mask.gradients.back().max_diff_to_no_mask = 0.0625;
   }
   mask.d_range = {-0.5, 0.125};
   mask.p_sparsity = 0.25;
@@ -39,7 +41,7 @@ inline MaskResult sample_mask(MaskKind kind, const Problem& problem) {
                    passed_verdict(TensorId::d, 1e-5, 8),   passed_verdict(TensorId::dq, 1e-6, 64),
                    passed_verdict(TensorId::dk, 2e-6, 48), passed_verdict(TensorId::dv, 3e-5, 48)};
   mask.timing = Timing{3, 20, 0.001, 0.002, 12.5, 0.003, 12.506, 12.25, 13.0, 1.5, 2.0};
-  mask.command = "fmha_bwd --mask " + std::string(name_of(kind)) + " --batch 1 --nhead 2";
+  mask.command = "fmha_bwd --mask " + std::string(name_of(spec)) + " --batch 1 --nhead 2";
   return mask;
 }
 
@@ -59,9 +61,7 @@ inline RunResult sample_run() {
   run.device_index = 1;
   run.arch = "sm_90";
   run.device_reason = "asked for";
-  run.kernel = "simt";
-  run.kernel_reason = "the fastest that supports the problem";
-  for (const MaskKind kind : kAllMaskKinds) run.masks.push_back(sample_mask(kind, run.problem));
+  for (const MaskSpec& mask : basic_masks()) run.masks.push_back(sample_mask(mask, run.problem));
   return run;
 }
 
@@ -78,6 +78,29 @@ inline RunResult failed_run() {
   dk.wrong = 2;
   dk.worst = {{{0, 1, 2, 7}, kNaN, 0.001}, {{0, 0, 1, 0}, -kInfinity, -0.002}};
   mask.timing.reset();
+  return run;
+}
+
+/// With bias and sinks, so that there are five gradients; everything passed.
+inline RunResult full_run() {
+  RunResult run = sample_run();
+  run.problem.bias = BiasShape::head;
+  run.problem.sink = run.problem.alibi = true;
+  run.problem.softcap = 30.0F;
+  run.problem.dropout = {0.25F, 7, 5};
+  run.masks = {sample_mask(kTopLeft, run.problem)};
+  run.masks.front().verdicts.push_back(passed_verdict(TensorId::dbias, 1e-6, 24));
+  run.masks.front().verdicts.push_back(passed_verdict(TensorId::dsink, 1e-6, 2));
+  return run;
+}
+
+/// Three passes under no_mask, of which the last differed; `required` says whether that is an error.
+inline RunResult differing_run(bool required) {
+  RunResult run = sample_run();
+  run.problem.deterministic = required;
+  for (MaskResult& mask : run.masks) mask.determinism = Determinism{3, required, std::nullopt};
+  run.masks.front().determinism->difference = Difference{TensorId::dk, 2, {0, 1, 2, 7}, 0.5, 0.25, 12};
+  if (required) run.masks.front().timing.reset();
   return run;
 }
 

@@ -68,13 +68,14 @@ Performance  milliseconds, the median of 20 passes after 3 for warm-up
   bottom_right   0.0010    0.0020    12.500      0.0030  12.506  12.250..13.000     1.5      2
   TFLOPS counts the visible pairs exactly; dense is the convention that counts all pairs
 
-Masks  the first 8 queries and keys; █ visible, · masked
-  no_mask    top_left    bottom_right
-  ───────────────────────────────────
-  █ █ █      █ · ·       · · ·
-  █ █ █      █ █ ·       █ · ·
-  █ █ █      █ █ █       █ █ ·
-  █ █ █      █ █ █       █ █ █
+Masks  a cell is a pair; █ visible, · masked
+  no_mask                 top_left                bottom_right
+  ───────────────────────────────────────────────────────────────────
+  █ █ █                   █ · ·                   · · ·
+  █ █ █                   █ █ ·                   █ · ·
+  █ █ █                   █ █ █                   █ █ ·
+  █ █ █                   █ █ █                   █ █ █
+  0 rows, 0 keys empty    0 rows, 0 keys empty    1 row, 0 keys empty
 
 Summary
   no_mask       passed  dQ 50%, dK 50%, dV 50% of the error budget  12.506 ms, 1.5 TFLOPS
@@ -164,6 +165,102 @@ TEST(TableReport, ShowsALayoutThatIsNotTheDefault) {
   RunResult run = sample_run();
   run.problem.layout = Layout::bshd;
   EXPECT_THAT(table_report(run, {}), HasSubstr("D=8 Dv=8  fp16 bshd  scale=0.5\n"));
+}
+
+TEST(TableReport, OfAPlainProblemHasNoLinesForWhatItHasNot) {
+  const std::string report = table_report(sample_run(), {});
+  for (const char* absent :
+       {"scores", "sequences", "--deterministic", "dBias", "dSink", "Determinism", "loaded"}) {
+    EXPECT_THAT(report, Not(HasSubstr(absent)));
+  }
+}
+
+TEST(TableReport, ShowsWhatHappensToScoresAndItsGradients) {
+  const std::string report = table_report(full_run(), {});
+  EXPECT_THAT(
+      report,
+      HasSubstr("\n  scores        softcap=30  bias=head  ALiBi  sink  dropout=0.25 seed=7 offset=5\n"));
+  EXPECT_THAT(report, HasSubstr("mean |dV|  mean |dBias|  mean |dSink|"));
+  EXPECT_THAT(report, HasSubstr("‖dBias‖₂   ‖dSink‖₂"));
+  EXPECT_THAT(report, HasSubstr("top_left  dSink   passed"));
+  EXPECT_THAT(report, HasSubstr("            dBias       [-2.500e-01, 7.500e-01]"));
+  EXPECT_THAT(report, HasSubstr("dV 50%, dBias 50%, dSink 50% of the error budget"));
+}
+
+TEST(TableReport, ShowsTheLengthsOfSequences) {
+  RunResult run = sample_run();
+  make_grouped(run.problem, {0, 4, 2}, {5, 3, 1});
+  run.problem.padded_q = {1, 8, 3};
+  for (MaskResult& mask : run.masks) mask = sample_mask(mask.mask, run.problem);
+  std::string report = table_report(run, {});
+  EXPECT_THAT(report, HasSubstr("  sequences     3 of their own length  q 0,4,2 in 12 rows  k 5,3,1\n"));
+  EXPECT_THAT(report, HasSubstr("D 1x2x6 "));
+  EXPECT_THAT(report, HasSubstr("Masks  sequence 2 of 3, 4 x 3; a cell is a pair"));
+  make_grouped(run.problem, std::vector<std::int64_t>(100, 7), std::vector<std::int64_t>(100, 3));
+  run.problem.padded_q.clear();
+  EXPECT_THAT(table_report(run, {}), HasSubstr("q 7,7,7,7,7,7,… (700 rows)  k 3,3,3,3,3,3,… (300 rows)\n"));
+}
+
+TEST(TableReport, ShowsPaddingFillAndWhatWasLoaded) {
+  RunResult run = sample_run();
+  run.problem.padded_k = {16};
+  run.problem.deterministic = true;
+  run.fill.kind = FillKind::integers;
+  run.fill.d_o_is_one = true;
+  run.loaded = {TensorId::q, TensorId::slopes};
+  const std::string report = table_report(run, {});
+  EXPECT_THAT(report, HasSubstr("  sequences     q 4  k 3 in 16 rows\n"));
+  EXPECT_THAT(report, HasSubstr("  bits          the same in every run (--deterministic)\n"));
+  EXPECT_THAT(report, HasSubstr("  inputs        integers  dO=1  seed=42  checksum 0123456789abcdef\n"
+                                "                loaded from files: Q, slopes\n"));
+}
+
+TEST(TableReport, NamesEachKernelWithItsMasksWhereTheyDiffer) {
+  RunResult run = sample_run();
+  run.masks[1].kernel = "hopper";
+  EXPECT_THAT(
+      table_report(run, {}),
+      HasSubstr("  kernel        simt for no_mask, bottom_right (the fastest that supports the problem)\n"
+                "                hopper for top_left (the fastest that supports the problem)\n"));
+}
+
+TEST(TableReport, ShowsWhereRunsDiffer) {
+  const std::string report = table_report(differing_run(true), {});
+  EXPECT_THAT(report, HasSubstr(R"(
+Determinism  the gradients' bits in 3 passes on the same inputs
+  mask          runs       tensor  run  elements  first at (b, h, row, column)      run 1   that run
+  ──────────────────────────────────────────────────────────────────────────────────────────────────
+  no_mask       DIFFER     dK        3        12                  (0, 1, 2, 7)  5.000e-01  2.500e-01
+  top_left      same bits
+  bottom_right  same bits
+)"));
+  EXPECT_THAT(report, HasSubstr("  no_mask: dK differs between runs 1 and 3, in 12 elements\n  reproduce: "));
+  EXPECT_THAT(report, HasSubstr("no_mask       FAILED  dK differs between runs 1 and 3, in 12 elements\n"));
+  const std::string allowed = table_report(differing_run(false), {});
+  EXPECT_THAT(allowed, HasSubstr("  no_mask       differ     dK "));
+  EXPECT_THAT(allowed, HasSubstr("did not ask for the same bits (--deterministic), so that is allowed\n"));
+  EXPECT_THAT(allowed, Not(HasSubstr("Failures")));
+}
+
+TEST(TableReport, PutsPicturesBesideOneAnotherWhereTheyFit) {
+  RunResult run = sample_run();
+  run.problem.seqlen_q = 128;
+  run.problem.seqlen_k = 192;
+  const std::string report = table_report(run, {});
+  EXPECT_THAT(report,
+              HasSubstr("Masks  a cell is 8 queries x 8 keys; █ all visible, ▒ some, · none\n  no_mask "));
+  EXPECT_THAT(report, HasSubstr("\n\n  bottom_right\n"));
+  EXPECT_THAT(table_report(run, {.width = 200}), Not(HasSubstr("\n\n  bottom_right\n")));
+}
+
+TEST(TableReport, ShortensLongNamesOfMasks) {
+  RunResult run = sample_run();
+  run.problem.seqlen_q = run.problem.seqlen_k = 64;
+  run.masks = {sample_mask(masks_from("document:1,2,3,4,5,6,7,8,9,10").front(), run.problem)};
+  const std::string report = table_report(run, {});
+  EXPECT_THAT(report, HasSubstr("document:1,2,3,4,5,6,7,8,9,10 "));
+  run.masks = {sample_mask(masks_from("document:1,2,3,4,5,6,7,8,9,10,2,3").front(), run.problem)};
+  EXPECT_THAT(table_report(run, {}), HasSubstr("document:1,2,3,4,5,6,7,8,9,10…  "));
 }
 
 TEST(TableReport, PutsALongReasonOnALineOfItsOwn) {

@@ -21,6 +21,22 @@ TEST(Verdict, OfNothingIsNotThatItPassed) {
   EXPECT_EQ(conclusion(RunResult{}), "nothing ran");
 }
 
+TEST(Verdict, FailsWhereRunsDifferThatMustNot) {
+  EXPECT_EQ(verdict_of(differing_run(true)), Verdict::failed);
+  EXPECT_EQ(verdict_of(differing_run(false)), Verdict::passed);
+  RunResult unverified = differing_run(true);
+  for (MaskResult& mask : unverified.masks) mask.verdicts.clear();
+  EXPECT_EQ(verdict_of(unverified), Verdict::failed);
+}
+
+TEST(Conclusion, TellsWrongNumbersFromRunsThatDiffer) {
+  EXPECT_EQ(conclusion(differing_run(true)), "FAILED: 1 of 3 masks with runs that differ");
+  EXPECT_EQ(conclusion(differing_run(false)), "passed: 3 of 3 masks agree with the fp64 reference");
+  RunResult both = differing_run(true);
+  both.masks[1] = failed_run().masks[1];
+  EXPECT_EQ(conclusion(both), "FAILED: 2 of 3 masks with wrong numbers or runs that differ");
+}
+
 TEST(Conclusion, CountsTheMasks) {
   EXPECT_EQ(conclusion(sample_run()), "passed: 3 of 3 masks agree with the fp64 reference");
   EXPECT_EQ(conclusion(failed_run()), "FAILED: 1 of 3 masks with wrong numbers");
@@ -43,7 +59,7 @@ TEST(Failure, SaysHowManyElementsOrWhichNormOrThatMemoryWasDamaged) {
             "no single element is wrong; L2 norm of the difference nan, allowed 2.000e-03");
   verdict.l2_diff = 0.001;
   verdict.guard_damaged = true;
-  EXPECT_EQ(failure_of(verdict, {}), "a kernel wrote after the tensor's end");
+  EXPECT_EQ(failure_of(verdict, {}), "a kernel wrote after the tensor's end or into its padding");
 }
 
 }  // namespace

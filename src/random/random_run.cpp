@@ -1,0 +1,198 @@
+#include "src/random/random_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/sequences.h"
+#include "src/progress.h"
+#include "src/random/random_case.h"
+#include "src/random/shrink.h"
+#include "src/report/report.h"
+#include "src/run.h"
+
+namespace fmha_bwd {
+namespace {
+
+/// What a case has that a plain one has not.
+std::vector<std::string> features_of(const RandomCase& drawn) {
+  const Problem& p = drawn.problem;
+  std::vector<std::string> features;
+  const auto add = [&](bool has, std::string_view name) {
+    if (has) features.emplace_back(name);
+  };
+  add(true, name_of(p.dtype));
+  add(true, fmt::format("layout {}", name_of(p.layout)));
+  add(p.grouped(), "group mode");
+  add(has_padding(p), "padding");
+  add(p.group_size() > 1, "grouped heads");
+  add(p.hdim_q != p.hdim_v, "hdim_q != hdim_v");
+  add(p.bias != BiasShape::none, "bias");
+  add(p.alibi, "ALiBi");
+  add(p.softcap > 0.0F, "soft-cap");
+  add(p.sink, "sinks");
+  add(p.dropout.probability > 0.0F, "dropout");
+  add(p.deterministic, "deterministic");
+  add(true, fmt::format("fill {}", name_of(drawn.fill.kind)));
+  const std::string mask = name_of(drawn.mask);
+  const std::size_t colon = mask.find(':');
+  const bool window =
+      colon != std::string::npos && drawn.mask.document_ends.empty() && drawn.mask.prefix == 0;
+  features.push_back(window ? "mask window" : "mask " + mask.substr(0, colon));
+  return features;
+}
+
+/// How one case ended.
+struct Ending {
+  bool passed = false;
+  bool refused = false;  // by the kernel that was asked for
+  std::string error;     // what the device said, where it stopped the run
+  std::string kernel;
+  std::int64_t inconclusive = 0;
+  RunResult result;
+};
+
+class RandomRun {
+ public:
+  RandomRun(const Options& options, Backend& backend, const std::string& device_reason,
+            const Console& console)
+      : options_(options), backend_(backend), device_reason_(device_reason), console_(console) {}
+
+  ExitCode all() {
+    const std::int64_t count = *options_.random;
+    const bool shown = console_.err_is_terminal && !options_.quiet;
+    Progress progress({.out = shown ? &console_.err : nullptr, .width = console_.err_width});
+    progress.expect(count);
+    for (std::int64_t number = 0; number < count; ++number) {
+      progress.step(fmt::format("random problem {} of seed {}", number, options_.fill.seed));
+      const RandomCase drawn = draw_case(options_.fill.seed, static_cast<std::uint64_t>(number));
+      const Ending ending = end_of(drawn);
+      if (ending.refused) {
+        ++refused_;
+        continue;
+      }
+      if (!ending.passed) {
+        progress.step("a smaller problem that fails");
+        report_failure(number, drawn, ending);
+        return ExitCode::wrong_numbers;
+      }
+      note(drawn, ending);
+    }
+    return report_passed();
+  }
+
+ private:
+  Options options_for(const RandomCase& drawn) const {
+    Options options = options_;
+    options.random.reset();
+    options.problem = drawn.problem;
+    options.masks = {drawn.mask};
+    options.fill = drawn.fill;
+    options.warmup = 0;
+    options.repeat = 1;
+    if (drawn.problem.deterministic && !options.check_determinism) options.check_determinism = 2;
+    return options;
+  }
+
+  Ending end_of(const RandomCase& drawn) {
+    Ending ending;
+    Progress silent;
+    try {
+      ending.result = run(options_for(drawn), backend_, device_reason_, silent);
+    } catch (const Error& error) {
+      ending.refused = error.code() == ExitCode::unsupported;
+      if (error.code() == ExitCode::bad_usage) throw;
+      ending.error = error.what();
+      return ending;
+    }
+    const MaskResult& mask = ending.result.masks.front();
+    ending.passed = mask.passed();
+    ending.kernel = mask.kernel;
+    ending.inconclusive = std::count_if(mask.verdicts.begin(), mask.verdicts.end(),
+                                        [](const TensorVerdict& verdict) { return !verdict.conclusive(); });
+    return ending;
+  }
+
+  void note(const RandomCase& drawn, const Ending& ending) {
+    ++passed_;
+    ++kernels_[ending.kernel];
+    inconclusive_ += ending.inconclusive;
+    for (const std::string& feature : features_of(drawn)) ++features_[feature];
+  }
+
+  static std::string counts_text(const std::map<std::string, std::int64_t>& counts) {
+    std::string text;
+    for (const auto& [name, count] : counts) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
+    }
+    return text;
+  }
+
+  ExitCode report_passed() const {
+    const Device& device = backend_.device();
+    std::string text;
+    if (!options_.quiet) {
+      text += fmt::format("random problems of seed {} on {}:{}  {}  {}\n", options_.fill.seed,
+                          device.platform, device.index, device.name, device.arch);
+      text += fmt::format("  kernels   {}\n", counts_text(kernels_));
+      text += fmt::format("  features  {}\n", counts_text(features_));
+      if (inconclusive_ > 0) {
+        text += fmt::format("  {} tensors were inconclusive: rounding may be as large as they are\n",
+                            inconclusive_);
+      }
+      if (refused_ > 0)
+        text += fmt::format("  {} problems were refused by {}\n", refused_,
+                            options_.kernel == "auto" ? "every kernel" : options_.kernel);
+    }
+    if (passed_ == 0) {
+      print(console_, text + "nothing ran\n");
+      return ExitCode::unsupported;
+    }
+    const char* verb = options_.verify ? "agree with the fp64 reference" : "ran unchecked";
+    print(console_, text + fmt::format("{}: {} of {} random problems {}\n",
+                                       options_.verify ? "passed" : "not verified", passed_, passed_, verb));
+    return ExitCode::passed;
+  }
+
+  void report_failure(std::int64_t number, const RandomCase& drawn, const Ending& ending) {
+    const auto fails = [&](const RandomCase& candidate) {
+      const Ending other = end_of(candidate);
+      return !other.passed && !other.refused;
+    };
+    const auto command = [&](const RandomCase& of) { return reproducing_command(options_for(of), of.mask); };
+    const RandomCase smallest = shrunk(drawn, fails);
+    const Ending end = end_of(smallest);
+    std::string text = fmt::format("FAILED: random problem {} of seed {}, after {} that passed\n  {}\n",
+                                   number, options_.fill.seed, passed_, command(drawn));
+    if (!ending.error.empty()) text += fmt::format("  {}\n", ending.error);
+    text += fmt::format("a smaller problem that fails:\n  {}\n", command(smallest));
+    if (!end.error.empty()) {
+      text += fmt::format("  {}\n", end.error);
+    } else if (!options_.quiet) {
+      text += "\n" + report_text(end.result, options_for(smallest), console_.out_colour, console_.out_width);
+    }
+    print(console_, text);
+  }
+
+  const Options& options_;
+  Backend& backend_;
+  const std::string& device_reason_;
+  const Console& console_;
+  std::int64_t passed_ = 0;
+  std::int64_t refused_ = 0;
+  std::int64_t inconclusive_ = 0;
+  std::map<std::string, std::int64_t> kernels_;
+  std::map<std::string, std::int64_t> features_;
+};
+
+}  // namespace
+
+ExitCode run_random(const Options& options, Backend& backend, const std::string& device_reason,
+                    const Console& console) {
+  return RandomRun(options, backend, device_reason, console).all();
+}
+
+}  // namespace fmha_bwd
