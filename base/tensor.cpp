@@ -243,6 +243,7 @@ std::vector<float> values_of(const HostTensor& tensor) {
     throw std::invalid_argument("values_of: the tensor's bytes do not fill its shape");
   }
   std::vector<float> values(count);
+  if (values.empty()) return values;  // memcpy takes no null
   if (tensor.dtype == DType::fp32) {
     std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
     return values;
@@ -260,6 +261,7 @@ HostTensor tensor_from(const std::vector<float>& values, const Shape& shape, DTy
     throw std::invalid_argument("tensor_from: the values do not fill the shape");
   }
   HostTensor tensor{dtype, shape, std::vector<std::byte>(values.size() * size_of(dtype))};
+  if (values.empty()) return tensor;
   if (dtype == DType::fp32) {
     std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
     return tensor;

@@ -53,7 +53,7 @@ struct Reference {
 Reference reference_for(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
                         const Workers& workers = {});
 
-/// The tensor of that name (O, LSE, D, dQ, dK or dV) against the reference.
+/// One of outputs_of(problem) against the reference.
 TensorVerdict verify(TensorId id, const HostTensor& actual, const Reference& reference);
 
 }  // namespace fmha_bwd

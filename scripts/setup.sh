@@ -5,6 +5,7 @@
 #   amd     compiling for AMD GPUs
 #   nvidia  compiling for NVIDIA GPUs, beside the CUDA toolkit, which it only looks for
 #   format  checking the sources' formatting
+#   fuzz    the fuzzers, which clang's libraries run
 # Without root it uses sudo where that asks for no password, and says what to install where it does.
 set -euo pipefail
 
@@ -16,6 +17,11 @@ amd_clang_packages() {
   local version=19
   if available clang-22; then version=22; fi
   echo "clang-$version lld-$version clang-tools-$version llvm-$version"
+}
+
+# The sanitizers and libFuzzer of the clang that the package clang brings.
+clang_runtime_package() {
+  LC_ALL=C apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p'
 }
 
 # The packages of a profile. Of package=command, any source of the command will do.
@@ -31,6 +37,7 @@ packages_of() {
       echo libamdhip64-dev rocm-device-libs libhiprand-dev librocrand-dev "$(amd_clang_packages)"
       ;;
     format) echo clang-format-14=clang-format-14 ;;
+    fuzz) echo "$build libgtest-dev libgmock-dev clang $(clang_runtime_package)" ;;
   esac
 }
 
@@ -63,7 +70,7 @@ fail() {
 }
 
 for profile in "${@:---help}"; do
-  if [[ ! $profile =~ ^(run|test|amd|nvidia|format)$ ]]; then
+  if [[ ! $profile =~ ^(run|test|amd|nvidia|format|fuzz)$ ]]; then
     sed -n '2,/^set/ s/^# \?//p' "${BASH_SOURCE[0]}" >&2
     exit 2
   fi

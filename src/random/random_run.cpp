@@ -143,7 +143,8 @@ class RandomRun {
         text += fmt::format("  {} tensors were inconclusive: rounding may be as large as they are\n",
                             inconclusive_);
       }
-      if (refused_ > 0) text += fmt::format("  {} problems were refused by {}\n", refused_, options_.kernel);
+      if (refused_ > 0) text += fmt::format("  {} problems were refused by {}\n", refused_,
+                            options_.kernel == "auto" ? "every kernel" : options_.kernel);
     }
     if (passed_ == 0) {
       print(console_, text + "nothing ran\n");

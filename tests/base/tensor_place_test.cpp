@@ -232,9 +232,12 @@ TEST(TensorPlace, InGroupModeTheHostCopyLeavesThePaddingOut) {
   p.dtype = DType::fp32;
   make_grouped(p, {1, 2}, {1, 1});
   p.padded_q = {2, 3};
+  p.padded_k = {2, 2};
   const std::vector<float> stored = {0, -1, 1, 2, -1, 3, -1, 4, 5, -1};  // [1, 2 heads, 5 rows, 1]
   const auto bytes = tensor_from(stored, {1, 2, 5, 1}, p.dtype).bytes;
   EXPECT_THAT(values_of(tensor_from_device(bytes, TensorId::q, p)), ElementsAre(0, 1, 2, 3, 4, 5));
+  const auto key_bytes = tensor_from({0, -1, 1, -1, 2, -1, 3, -1}, {1, 2, 4, 1}, p.dtype).bytes;
+  EXPECT_THAT(values_of(tensor_from_device(key_bytes, TensorId::k, p)), ElementsAre(0, 1, 2, 3));
   p.layout = Layout::bshd;
   const std::vector<float> by_rows = {0, 3, -1, -1, 1, 4, 2, 5, -1, -1};  // [1, 5 rows, 2 heads, 1]
   const auto row_bytes = tensor_from(by_rows, {1, 5, 2, 1}, p.dtype).bytes;

@@ -52,11 +52,13 @@ class FamilyTest : public testing::TestWithParam<Device> {
     return "there is no such family";
   }
 
-  std::unique_ptr<Session> opened(const Problem& problem) { return backend_->open(problem, family_); }
+  virtual std::unique_ptr<Session> opened(const Problem& problem, const MaskSpec& /*mask*/ = kNoMask) {
+    return backend_->open(problem, family_);
+  }
 
   /// A session whose outputs were poisoned and then computed.
   std::unique_ptr<Session> computed(const Problem& problem, const MaskSpec& mask, const Fill& fill) {
-    auto session = opened(problem);
+    auto session = opened(problem, mask);
     session->fill_inputs(fill);
     compute(*session, mask);
     return session;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace fmha_bwd {
 namespace {
@@ -13,13 +14,13 @@ namespace {
 struct Case {
   Problem problem;
   AttentionInputs inputs;
-  Mask mask;
+  MaskSpec mask;
   ExactAttention exact;
 
-  Case(const Problem& p, MaskKind kind, float standard_deviation)
+  Case(const Problem& p, MaskSpec m, float standard_deviation)
       : problem(p),
         inputs(draw_inputs(p, {.standard_deviation = standard_deviation})),
-        mask(kind, p.seqlen_q, p.seqlen_k),
+        mask(std::move(m)),
         exact(exact_attention(problem, mask, inputs)) {}
 
   ExpectedErrors expected() const { return expected_errors(problem, inputs, exact); }
@@ -37,11 +38,11 @@ double rms_error(const std::vector<float>& values, const std::vector<double>& tr
 TEST(ExpectedError, IsAboutWhatTheTextbookErrs) {
   for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
     for (const float standard_deviation : {0.1F, 1.0F}) {
-      for (const MaskKind kind : {MaskKind::no_mask, MaskKind::top_left}) {
-        const Case c({1, 4, 2, 128, 192, 64, 32, dtype, 0.125F}, kind, standard_deviation);
+      for (const MaskSpec& mask : {kNoMask, kTopLeft}) {
+        const Case c({1, 4, 2, 128, 192, 64, 32, dtype, 0.125F}, mask, standard_deviation);
         const ExpectedErrors expected = c.expected();
         const TextbookAttention textbook = textbook_attention(c.problem, c.mask, c.inputs);
-        for (const TensorId id : kOutputs) {
+        for (const TensorId id : outputs_of(c.problem)) {
           const DType type = dtype_of(id, c.problem);
           double size = 0.0;
           for (const double x : c.exact.of(id)) size += x * x;
@@ -58,9 +59,9 @@ TEST(ExpectedError, IsAboutWhatTheTextbookErrs) {
 }
 
 TEST(ExpectedError, OfTheLargestRowIsBetweenThatOfAllAndTheLargest) {
-  const Case c({1, 2, 1, 50, 60, 16, 16, DType::bf16, 0.25F}, MaskKind::bottom_right, 1.0F);
+  const Case c({1, 2, 1, 50, 60, 16, 16, DType::bf16, 0.25F}, kBottomRight, 1.0F);
   const ExpectedErrors expected = c.expected();
-  for (const TensorId id : kOutputs) {
+  for (const TensorId id : outputs_of(c.problem)) {
     EXPECT_GT(expected.of(id).rms, 0.0) << name_of(id);
     EXPECT_GE(expected.of(id).row_rms, expected.of(id).rms) << name_of(id);
     EXPECT_GE(expected.of(id).max, expected.of(id).row_rms) << name_of(id);
@@ -68,7 +69,7 @@ TEST(ExpectedError, OfTheLargestRowIsBetweenThatOfAllAndTheLargest) {
 }
 
 TEST(ExpectedError, OfOneQueryAndOneKeyIsNotZeroThoughDqIs) {
-  const Case c({1, 1, 1, 1, 1, 64, 64, DType::fp32, 0.125F}, MaskKind::no_mask, 0.1F);
+  const Case c({1, 1, 1, 1, 1, 64, 64, DType::fp32, 0.125F}, kNoMask, 0.1F);
   const ExpectedErrors expected = c.expected();
   EXPECT_GT(expected.dq.max, 0.0);
   EXPECT_GT(expected.dk.max, 0.0);
@@ -81,8 +82,57 @@ TEST(ExpectedError, OfDvIsTheTypesRoundingTimesTheWeights) {
   const Problem problem{1, 1, 1, 100, 1, 4, 4, DType::bf16, 0.5F};
   const AttentionInputs inputs{std::vector<float>(400), std::vector<float>(4), std::vector<float>(4),
                                std::vector<float>(400, 1.0F)};
-  const ExactAttention exact = exact_attention(problem, Mask(MaskKind::no_mask, 100, 1), inputs);
+  const ExactAttention exact = exact_attention(problem, kNoMask, inputs);
   EXPECT_NEAR(expected_errors(problem, inputs, exact).dv.rms, 0x1p-8 / std::sqrt(3.0) * 10.0, 1e-6);
+}
+
+TEST(ExpectedError, OfEveryFeatureIsAboutWhatTheTextbookErrs) {
+  for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
+    Problem problem{2, 4, 2, 128, 192, 64, 32, dtype, 0.125F};
+    problem.softcap = 1.0F;
+    problem.bias = BiasShape::head;
+    problem.alibi = problem.sink = true;
+    problem.dropout.probability = 0.2F;
+    const Case c(problem, kTopLeft, 1.0F);
+    const ExpectedErrors expected = c.expected();
+    const TextbookAttention textbook = textbook_attention(c.problem, c.mask, c.inputs);
+    for (const TensorId id : outputs_of(problem)) {
+      double size = 0.0;
+      for (const double x : c.exact.of(id)) size += x * x;
+      const double output_rounding = unit_roundoff(dtype_of(id, problem)) / std::sqrt(3.0) *
+                                     std::sqrt(size / static_cast<double>(c.exact.of(id).size()));
+      const double ratio =
+          rms_error(textbook.of(id), c.exact.of(id)) / std::hypot(expected.of(id).rms, output_rounding);
+      EXPECT_GT(ratio, 0.02) << name_of(dtype) << ' ' << name_of(id);
+      EXPECT_LT(ratio, 1.2) << name_of(dtype) << ' ' << name_of(id);
+    }
+  }
+}
+
+TEST(ExpectedError, OfDbiasGrowsWithTheRootOfThePairsSummed) {
+  Problem problem{3, 4, 2, 20, 30, 8, 8, DType::bf16, 0.35F};
+  problem.bias = BiasShape::full;
+  const Case full(problem, kNoMask, 1.0F);
+  problem.bias = BiasShape::shared;
+  Case shared(problem, kNoMask, 1.0F);
+  shared.exact.statistics = full.exact.statistics;
+  shared.exact.o = full.exact.o;
+  const Spread one = full.expected().dbias;
+  const Spread twelve = shared.expected().dbias;
+  EXPECT_NEAR(twelve.rms, std::sqrt(12.0) * one.rms, 1e-9);
+  EXPECT_NEAR(twelve.row_rms, std::sqrt(12.0) * one.row_rms, 1e-9);
+  EXPECT_NEAR(twelve.max, std::sqrt(12.0) * one.max, 1e-9);
+}
+
+TEST(ExpectedError, OfTensorsWithoutElementsIsZero) {
+  Problem problem{1, 2, 1, 1, 1, 4, 4, DType::fp16, 0.5F};
+  problem.bias = BiasShape::shared;
+  problem.sink = true;
+  make_grouped(problem, {0}, {3});
+  const ExpectedErrors expected = Case(problem, kNoMask, 1.0F).expected();
+  for (const TensorId id : {TensorId::o, TensorId::dq, TensorId::dk, TensorId::dbias, TensorId::dsink}) {
+    EXPECT_EQ(expected.of(id).max, 0.0) << name_of(id);
+  }
 }
 
 TEST(ExpectedError, OfAnInputIsRefused) {

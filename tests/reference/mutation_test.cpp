@@ -18,7 +18,7 @@ struct Setting {
   DType dtype;
   float standard_deviation;
   bool tails;  // 37 x 53 x 80, 48 with two query heads to a key head; else 64 x 64 x 128
-  MaskKind kind;
+  MaskSpec mask;
 
   Problem problem() const {
     if (tails) return {1, 4, 2, 37, 53, 80, 48, dtype, default_scale(80)};
@@ -28,7 +28,7 @@ struct Setting {
 
 std::ostream& operator<<(std::ostream& out, const Setting& s) {
   return out << name_of(s.dtype) << ", std " << s.standard_deviation << (s.tails ? ", tails, " : ", ")
-             << name_of(s.kind);
+             << name_of(s.mask);
 }
 
 std::vector<Setting> settings() {
@@ -36,12 +36,18 @@ std::vector<Setting> settings() {
   for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
     for (const float standard_deviation : {0.1F, 1.0F}) {
       for (const bool tails : {false, true}) {
-        for (const MaskKind kind : kAllMaskKinds) all.push_back({dtype, standard_deviation, tails, kind});
+        for (const MaskSpec& mask : basic_masks()) all.push_back({dtype, standard_deviation, tails, mask});
       }
     }
   }
   return all;
 }
+
+const std::array<testing::KernelHabits, 3> kHabits = {{
+    {},
+    {.rounds_operands = false, .parallel_sums = 1},
+    {.base_two = false, .last_to_first = false, .parallel_sums = 64},
+}};
 
 /// A faulty kernel for every setting.
 class Mutation : public ::testing::TestWithParam<Setting> {
@@ -49,7 +55,7 @@ class Mutation : public ::testing::TestWithParam<Setting> {
   const Problem problem_ = GetParam().problem();
   const AttentionInputs inputs_ =
       draw_inputs(problem_, {.standard_deviation = GetParam().standard_deviation});
-  const Mask mask_{GetParam().kind, problem_.seqlen_q, problem_.seqlen_k};
+  const MaskSpec mask_ = GetParam().mask;
   const Reference reference_ = reference_for(problem_, mask_, inputs_);
 
   TensorVerdict judge(TensorId id, const std::vector<float>& values) const {
@@ -63,7 +69,7 @@ class Mutation : public ::testing::TestWithParam<Setting> {
   /// The gradients that do not pass, of a kernel that computed `wrong`.
   std::vector<TensorId> caught(const TextbookAttention& wrong) const {
     std::vector<TensorId> ids;
-    for (const TensorId id : kGradients) {
+    for (const TensorId id : gradients_of(problem_)) {
       if (!passes(id, wrong.of(id))) ids.push_back(id);
     }
     return ids;
@@ -72,14 +78,14 @@ class Mutation : public ::testing::TestWithParam<Setting> {
 INSTANTIATE_TEST_SUITE_P(Settings, Mutation, ::testing::ValuesIn(settings()));
 
 TEST_P(Mutation, TheTruthRoundedPasses) {
-  for (const TensorId id : kOutputs) {
+  for (const TensorId id : outputs_of(problem_)) {
     const std::vector<double>& truth = reference_.exact.of(id);
     EXPECT_TRUE(passes(id, {truth.begin(), truth.end()})) << name_of(id);
   }
 }
 
 TEST_P(Mutation, TheTextbookPassesWithinHalfOfItsBudget) {
-  for (const TensorId id : kOutputs) {
+  for (const TensorId id : outputs_of(problem_)) {
     const TensorVerdict verdict = judge(id, textbook(id));
     EXPECT_TRUE(verdict.passed) << name_of(id);
     EXPECT_LT(verdict.budget_share(), 0.5) << name_of(id);
@@ -87,30 +93,19 @@ TEST_P(Mutation, TheTextbookPassesWithinHalfOfItsBudget) {
 }
 
 TEST_P(Mutation, CorrectKernelsOfOtherHabitsPass) {
-  for (const testing::KernelHabits& habits :
-       {testing::KernelHabits{},
-        testing::KernelHabits{
-            .rounds_operands = false, .base_two = true, .last_to_first = true, .parallel_sums = 1},
-        testing::KernelHabits{
-            .rounds_operands = true, .base_two = false, .last_to_first = false, .parallel_sums = 64}}) {
-    const auto kernel = testing::kernel_like_attention(
-        problem_, testing::visible_in(GetParam().kind, problem_), inputs_, habits);
-    EXPECT_TRUE(passes(TensorId::o, kernel.o));
-    EXPECT_TRUE(passes(TensorId::lse, kernel.lse));
-    EXPECT_TRUE(passes(TensorId::d, kernel.d));
-    EXPECT_TRUE(passes(TensorId::dq, kernel.dq));
-    EXPECT_TRUE(passes(TensorId::dk, kernel.dk));
-    EXPECT_TRUE(passes(TensorId::dv, kernel.dv));
+  for (const testing::KernelHabits& habits : kHabits) {
+    const auto kernel = testing::kernel_like_attention(problem_, mask_, inputs_, habits);
+    for (const TensorId id : outputs_of(problem_)) EXPECT_TRUE(passes(id, kernel.of(id))) << name_of(id);
   }
 }
 
 TEST_P(Mutation, ZerosFail) {
-  for (const TensorId id : kOutputs)
+  for (const TensorId id : outputs_of(problem_))
     EXPECT_FALSE(passes(id, std::vector<float>(textbook(id).size()))) << name_of(id);
 }
 
 TEST_P(Mutation, UniformNoiseFails) {
-  for (const TensorId id : kGradients) {
+  for (const TensorId id : gradients_of(problem_)) {
     std::vector<float> noise = textbook(id);
     for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = static_cast<float>(i * 7919 % 1000) / 1000.0F;
     EXPECT_FALSE(passes(id, noise)) << name_of(id);
@@ -118,7 +113,7 @@ TEST_P(Mutation, UniformNoiseFails) {
 }
 
 TEST_P(Mutation, OneNaNFails) {
-  for (const TensorId id : kOutputs) {
+  for (const TensorId id : outputs_of(problem_)) {
     std::vector<float> values = textbook(id);
     values[values.size() / 2] = std::numeric_limits<float>::quiet_NaN();
     EXPECT_FALSE(passes(id, values)) << name_of(id);
@@ -126,10 +121,9 @@ TEST_P(Mutation, OneNaNFails) {
 }
 
 TEST_P(Mutation, OneRowInAnothersPlaceFails) {
-  for (const TensorId id : kGradients) {
+  for (const TensorId id : gradients_of(problem_)) {
     // With small scores and no mask P is uniform and the rows of dV are alike.
-    if (id == TensorId::dv && GetParam().standard_deviation < 1.0F && GetParam().kind == MaskKind::no_mask)
-      continue;
+    if (id == TensorId::dv && GetParam().standard_deviation < 1.0F && GetParam().mask == kNoMask) continue;
     const std::int64_t columns = shape_of(id, problem_).column;
     std::vector<float> values = textbook(id);
     const auto row = values.begin() + 11 * columns;
@@ -139,7 +133,7 @@ TEST_P(Mutation, OneRowInAnothersPlaceFails) {
 }
 
 TEST_P(Mutation, OneRowOfZerosFails) {
-  for (const TensorId id : kGradients) {
+  for (const TensorId id : gradients_of(problem_)) {
     const std::int64_t columns = shape_of(id, problem_).column;
     std::vector<float> values = textbook(id);
     std::fill_n(values.begin() + 11 * columns, columns, 0.0F);
@@ -148,13 +142,18 @@ TEST_P(Mutation, OneRowOfZerosFails) {
 }
 
 TEST_P(Mutation, AMaskThatHidesOneKeyMoreFails) {
-  const TextbookAttention wrong = textbook_attention(problem_, mask_.shifted(-1), inputs_);
+  MaskSpec fewer = shifted(mask_, -1);
+  if (mask_ == kNoMask) {  // all but the last key
+    fewer.right = -kUnbounded;
+    fewer.prefix = problem_.seqlen_k - 1;
+  }
+  const TextbookAttention wrong = textbook_attention(problem_, fewer, inputs_);
   EXPECT_THAT(caught(wrong), ::testing::Contains(TensorId::dv));
 }
 
 TEST_P(Mutation, AMaskThatShowsOneKeyMoreFails) {
-  if (GetParam().kind == MaskKind::no_mask) return;  // has no further key
-  EXPECT_EQ(caught(textbook_attention(problem_, mask_.shifted(1), inputs_)).size(), 3u);
+  if (GetParam().mask == kNoMask) return;  // has no further key
+  EXPECT_EQ(caught(textbook_attention(problem_, shifted(mask_, 1), inputs_)).size(), 3u);
 }
 
 TEST_P(Mutation, GradientsWithoutTheScaleFail) {
@@ -175,7 +174,7 @@ TEST_P(Mutation, ScoresWithoutTheScaleFail) {
 }
 
 TEST_P(Mutation, OnePercentMoreFails) {
-  for (const TensorId id : kGradients) {
+  for (const TensorId id : gradients_of(problem_)) {
     std::vector<float> values = textbook(id);
     for (float& x : values) x *= 1.01F;
     EXPECT_FALSE(passes(id, values)) << name_of(id);
@@ -198,7 +197,7 @@ TEST_P(Mutation, AForgottenDFails) {
 
 TEST(MutationOfAGroup, AQueryHeadLeftOutOfDkAndDvFails) {
   const Problem problem{1, 4, 1, 64, 64, 64, 64, DType::bf16, 0.125F};
-  const Mask mask(MaskKind::top_left, 64, 64);
+  const MaskSpec& mask = kTopLeft;
   AttentionInputs inputs = draw_inputs(problem, {});
   const Reference reference = reference_for(problem, mask, inputs);
   std::fill_n(inputs.d_o.begin(), 64 * 64, 0.0F);  // the first head adds nothing
@@ -212,9 +211,8 @@ TEST(MutationOfAGroup, AQueryHeadLeftOutOfDkAndDvFails) {
 TEST(MutationOfOnePair, DqAndDkOfOneQueryAndOneKeyMustBeRoundingOnly) {
   for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
     const Problem problem{1, 1, 1, 1, 1, 64, 64, dtype, 0.125F};
-    const Mask mask(MaskKind::no_mask, 1, 1);
     const AttentionInputs inputs = draw_inputs(problem, {});
-    const Reference reference = reference_for(problem, mask, inputs);
+    const Reference reference = reference_for(problem, kNoMask, inputs);
     const auto passes = [&](TensorId id, const std::vector<float>& values) {
       return verify(id, tensor_from(values, shape_of(id, problem), dtype), reference).passed;
     };

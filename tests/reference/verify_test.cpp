@@ -175,6 +175,27 @@ TEST(Verify, ZerosFailAgainstAnythingElse) {
   }
 }
 
+TEST(Verify, ATensorWithoutElementsPasses) {
+  const TensorVerdict verdict = verdict_of({}, {}, {});
+  EXPECT_TRUE(verdict.passed);
+  EXPECT_EQ(verdict.elements, 0);
+  EXPECT_EQ(verdict.budget_share(), 0.0);
+}
+
+TEST(Verify, AGroupWithoutRowsPasses) {
+  Problem problem{1, 2, 1, 1, 1, 4, 4, DType::fp16, 0.5F};
+  problem.bias = BiasShape::full;
+  problem.alibi = problem.sink = true;
+  make_grouped(problem, {0, 0}, {0, 0});
+  const Reference reference = reference_for(problem, kBottomRight, draw_inputs(problem, {}));
+  for (const TensorId id : outputs_of(problem)) {
+    const Shape shape = shape_of(id, problem);
+    const std::vector<float> zeros(static_cast<std::size_t>(shape.elements()));
+    EXPECT_TRUE(verify(id, tensor_from(zeros, shape, dtype_of(id, problem)), reference).passed)
+        << name_of(id);
+  }
+}
+
 TEST(Verify, AReferenceOfAnotherShapeIsRefused) {
   EXPECT_THROW(verdict_of(to_float(rising()), {1.0}, to_float(rising())), std::invalid_argument);
   EXPECT_THROW(verdict_of(to_float(rising()), rising(), {1.0F}), std::invalid_argument);
