@@ -3,37 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
-#include <filesystem>
 #include <limits>
-#include <memory>
 #include <ostream>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "src/files/case_file.h"
-#include "src/files/workspace.h"
+#include "tests/src/options_of.h"
 
 namespace fmha_bwd {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-namespace fs = std::filesystem;
-
-CommandLine parse(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "fmha_bwd");
-  std::vector<const char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  return parse_command_line(static_cast<int>(argv.size()), argv.data());
-}
-
-Options options(const std::vector<std::string>& arguments) { return parse(arguments).options; }
 
 struct BadInput {
   std::vector<std::string> arguments;
@@ -440,179 +423,6 @@ TEST(Help, NamesEveryOptionAndExitCodeWithinAHundredColumns) {
     EXPECT_LE(end - begin, 100U) << help.substr(begin, end - begin);
     begin = end + 1;
   }
-}
-
-/// The words that a POSIX shell makes of a command line.
-std::vector<std::string> shell_words(const std::string& command) {
-  const std::string script = "set -- " + command + "; for word; do printf '%s\\n' \"$word\"; done";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(script.c_str(), "r"), pclose);
-  std::string text;
-  std::array<char, 256> buffer{};
-  while (std::fgets(buffer.data(), buffer.size(), pipe.get()) != nullptr) text += buffer.data();
-  std::vector<std::string> words;
-  std::size_t begin = 0;
-  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
-TEST(ReproducingCommand, HoldsOnlyTheMaskForTheDefaultProblem) {
-  EXPECT_EQ(reproducing_command({}, kTopLeft), "fmha_bwd --mask top_left");
-}
-
-TEST(ReproducingCommand, LeavesOutWhatFollowsFromTheRestAndHowTheResultIsShown) {
-  const Options o = options({"--nhead", "4", "--nhead-k", "4", "--hdim", "64", "--hdim-v", "64", "--scale",
-                             "0.125", "--format", "json", "--output", "x", "--quiet"});
-  EXPECT_EQ(reproducing_command(o, kNoMask), "fmha_bwd --mask no_mask --nhead 4 --hdim 64");
-}
-
-/// What --mask, --format and the like do not decide.
-void expect_equal(const Options& a, const Options& b) {
-  const auto problem = [](const Problem& p) {
-    return std::tuple(p.batch, p.nhead_q, p.nhead_k, p.seqlen_q, p.seqlen_k, p.hdim_q, p.hdim_v, p.dtype,
-                      p.scale, p.layout, p.seqlens_q, p.seqlens_k, p.padded_q, p.padded_k, p.softcap, p.bias,
-                      p.alibi, p.sink, p.dropout.probability, p.dropout.seed, p.dropout.offset,
-                      p.deterministic);
-  };
-  EXPECT_EQ(problem(a.problem), problem(b.problem));
-  EXPECT_EQ(a.fill.seed, b.fill.seed);
-  EXPECT_EQ(a.fill.standard_deviation, b.fill.standard_deviation);
-  EXPECT_EQ(a.fill.kind, b.fill.kind);
-  EXPECT_EQ(a.fill.d_o_is_one, b.fill.d_o_is_one);
-  EXPECT_EQ(a.load, b.load);
-  EXPECT_EQ(a.device, b.device);
-  EXPECT_EQ(a.arch, b.arch);
-  EXPECT_EQ(a.kernel, b.kernel);
-  EXPECT_EQ(a.verify, b.verify);
-  EXPECT_EQ(a.check_determinism, b.check_determinism);
-  EXPECT_EQ(a.warmup, b.warmup);
-  EXPECT_EQ(a.repeat, b.repeat);
-}
-
-TEST(ReproducingCommand, ComesBackThroughShellAndParserUnchanged) {
-  const std::vector<std::vector<std::string>> cases = {
-      {},
-      {"--batch", "1", "--nhead", "6", "--nhead-k", "3", "--seqlen-q", "100", "--seqlen-k", "7"},
-      {"--nhead-k", "2", "--hdim", "80", "--hdim-v", "96", "--dtype", "fp32", "--scale", "-0.33333334"},
-      {"--scale", "0"},
-      {"--layout", "bshd"},
-      {"--layout", "qkv", "--seqlen-q-pad", "65", "--seqlen-k-pad", "65"},
-      {"--seqlen-q", "5,0,7", "--seqlen-k", "6,6,6", "--seqlen-q-pad", "8,0,7", "--seqlen-k-pad", "9"},
-      {"--mode", "group", "--batch", "1", "--seqlen-q", "0"},
-      {"--mode", "group", "--batch", "2"},
-      {"--softcap", "0.1", "--bias", "full", "--alibi", "--sink"},
-      {"--dropout", "0.1", "--dropout-seed", "18446744073709551615", "--dropout-offset", "123456789012345"},
-      {"--deterministic", "--check-determinism", "3"},
-      {"--fill", "integers", "--fill-do", "ones"},
-      {"--seed", "18446744073709551615", "--std", "0.30000001"},
-      {"--device", "nvidia:1", "--arch", "it's \"odd\" $HOME *", "--kernel", "a;b"},
-      {"--verify", "none", "--warmup", "0", "--repeat", "7"}};
-  for (const std::vector<std::string>& arguments : cases) {
-    for (const char* name : {"bottom_right", "top_left:3,-1", "document_causal:3,4", "generic:-3,5"}) {
-      const MaskSpec mask = masks_from(name).front();
-      const Options before = options(arguments);
-      const std::string command = reproducing_command(before, mask);
-      std::vector<std::string> words = shell_words(command);
-      ASSERT_EQ(words.at(0), "fmha_bwd");
-      words.erase(words.begin());
-      if (before.problem.grouped() && !mask.document_ends.empty() && before.problem.seqlen_k < 7) continue;
-      const Options again = options(words);
-      EXPECT_THAT(again.masks, ElementsAre(mask)) << command;
-      EXPECT_EQ(reproducing_command(again, mask), command);
-      expect_equal(again, before);
-    }
-  }
-}
-
-/// A folder for --load.
-class Load : public testing::Test {
- protected:
-  Load() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("fmha_bwd_load_") + test->name());
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~Load() override { fs::remove_all(folder_); }
-
-  void write_tensor(TensorId id, const Shape& shape, DType dtype) const {
-    const std::vector<float> values(static_cast<std::size_t>(shape.elements()), 0.5F);
-    save_tensor(folder_, id, tensor_from(values, shape, dtype), "--save");
-  }
-  Options loaded(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.end(), {"--load", folder_.string()});
-    return options(arguments);
-  }
-  std::string refusal(const std::vector<std::string>& arguments) const {
-    try {
-      loaded(arguments);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_usage);
-      return error.what();
-    }
-    return "nothing was thrown";
-  }
-
-  fs::path folder_;
-};
-
-TEST_F(Load, TakesShapeAndTypeFromTheTensorsWhereNoOptionSaysThem) {
-  write_tensor(TensorId::q, {3, 4, 5, 16}, DType::bf16);
-  write_tensor(TensorId::k, {3, 2, 7, 16}, DType::bf16);
-  write_tensor(TensorId::v, {3, 2, 7, 8}, DType::bf16);
-  write_tensor(TensorId::bias, {1, 4, 5, 7}, DType::bf16);
-  write_tensor(TensorId::slopes, {1, 4, 1, 1}, DType::fp32);
-  write_tensor(TensorId::sink, {1, 4, 1, 1}, DType::fp32);
-  const Problem p = loaded({}).problem;
-  EXPECT_EQ(std::tuple(p.batch, p.nhead_q, p.nhead_k, p.seqlen_q, p.seqlen_k, p.hdim_q, p.hdim_v),
-            std::tuple(3, 4, 2, 5, 7, 16, 8));
-  EXPECT_EQ(p.dtype, DType::bf16);
-  EXPECT_EQ(p.scale, 0.25F);
-  EXPECT_EQ(p.bias, BiasShape::head);
-  EXPECT_TRUE(p.alibi);
-  EXPECT_TRUE(p.sink);
-  EXPECT_EQ(loaded({"--dtype", "fp16", "--bias", "none"}).problem.dtype, DType::fp16);
-  EXPECT_EQ(loaded({"--bias", "none"}).problem.bias, BiasShape::none);
-  const Problem grouped = loaded({"--seqlen-q", "2,3", "--seqlen-k", "7,0"}).problem;
-  EXPECT_THAT(grouped.seqlens_q, ElementsAre(2, 3));
-  EXPECT_EQ(grouped.nhead_k, 2);
-}
-
-TEST_F(Load, ReadsTheCaseFileBeforeTheCommandLine) {
-  write_case(folder_, {"--mask", "top_left,no_mask", "--hdim", "16", "--seqlen-q", "9", "--sink"}, "--save");
-  const Options o = loaded({"--mask", "bottom_right", "--seqlen-q", "3"});
-  EXPECT_THAT(o.masks, ElementsAre(kBottomRight));
-  EXPECT_EQ(o.problem.seqlen_q, 3);
-  EXPECT_EQ(o.problem.hdim_q, 16);
-  EXPECT_TRUE(o.problem.sink);
-  EXPECT_THAT(loaded({}).masks, ElementsAre(kTopLeft, kNoMask));
-}
-
-TEST_F(Load, CommandsThatReproduceSayWhatTheFolderCouldSayOtherwise) {
-  write_case(folder_,
-             {"--softcap", "3", "--hdim", "16", "--dtype", "bf16", "--dropout", "0.5", "--seed", "1"},
-             "--save");
-  const Options o = loaded({"--softcap", "0", "--hdim", "128", "--dtype", "fp16", "--seed", "42"});
-  const std::vector<std::string> words = reproducing_arguments(o, kNoMask);
-  const Options again = options(words);
-  expect_equal(again, o);
-  EXPECT_EQ(again.problem.softcap, 0.0F);
-  EXPECT_EQ(again.problem.dropout.probability, 0.5F);
-}
-
-TEST_F(Load, RefusesACaseFileThatIsNotOne) {
-  const auto write = [&](const std::vector<std::string>& words) { write_case(folder_, words, "--save"); };
-  const std::string where = "--load: '" + (folder_ / "case.txt").string() + "': ";
-  write({"--save", "x"});
-  EXPECT_EQ(refusal({}), where + "--save is not allowed in a case file");
-  write({"--load", "x"});
-  EXPECT_EQ(refusal({}), where + "--load is not allowed in a case file");
-  write({"--nope", "x"});
-  EXPECT_EQ(refusal({}), where + "'--nope' is neither an option nor an option's value; see --help");
-  write({"--hdim", "0"});
-  EXPECT_EQ(refusal({}), "--hdim: 0 is not in 1..512");
 }
 
 }  // namespace
