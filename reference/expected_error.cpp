@@ -42,6 +42,9 @@ Magnitude row_norm(const Spread& elements, std::int64_t columns) {
 /// 2^-24 sqrt(terms)
 double sum_error(std::int64_t terms) { return kSumRoundoff * std::sqrt(static_cast<double>(terms)); }
 
+/// Of a sum that grows to `sum` from first to last.
+double growth_error(std::int64_t terms, double sum) { return sum_error(terms) / 3.0 * sum; }
+
 /// How many squares of elements of P add up to the square of one of dBias's errors, over the square of a
 /// row's norm: the rows of P over the elements of dBias; in the largest row, its share of the pairs summed;
 /// and for the largest element, which may be all of its row, those pairs.
@@ -90,6 +93,7 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const Spread v = spread(inputs.v, problem.hdim_v);
   const Spread d_o = spread(inputs.d_o, problem.hdim_v);
   const Spread o = spread(exact.o, problem.hdim_v);
+  const Spread d = spread(exact.d, 1);
   const Spread dsink = spread(exact.dsink, 1);
   const Magnitude q_row = row_norm(q, problem.hdim_q);
   const Magnitude d_o_row = row_norm(d_o, problem.hdim_v);
@@ -110,8 +114,9 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   for (const auto& [row, element] :
        {Sizes{&Magnitude::rms, &Spread::rms}, Sizes{&Magnitude::max, &Spread::row_rms},
         Sizes{&Magnitude::max, &Spread::max}}) {
-    const double score =
-        sum_error(problem.hdim_q) * scale * q_row.*row * k.rms + kSumRoundoff * statistics.max_score;
+    const double score = sum_error(problem.hdim_q) * scale * q_row.*row * k.rms +
+                         growth_error(problem.hdim_q, statistics.max_score) +
+                         kSumRoundoff * statistics.max_score;
     const double lse = score + sum_error(problem.seqlen_k);
     const double relative = std::hypot(rounding, score + lse);
     const double along_keys = std::hypot(relative, sum_error(problem.seqlen_k));
@@ -121,8 +126,11 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     errors.lse.*element = lse;
     const double o_error = along_keys * rows.kept.*row;
     errors.o.*element = o_error * v.*element;
-    errors.d.*element = d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms);
-    const double difference = std::hypot(errors.d.*element, along_v * keep_scale * d_o_row.*row * v.rms);
+    const double growth = growth_error(problem.hdim_v, d.*element);
+    errors.d.*element =
+        std::hypot(d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms), growth);
+    const double difference =
+        std::hypot(errors.d.*element, along_v * keep_scale * d_o_row.*row * v.rms, growth);
     const double slope =
         problem.softcap > 0.0F ? kSumRoundoff + 2.0 * score / static_cast<double>(problem.softcap) : 0.0;
     errors.dq.*element =

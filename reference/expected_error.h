@@ -6,17 +6,22 @@
 // multiplied. Roundings are taken as independent, so that errors add in quadrature:
 //
 //   - a value rounded to a type of unit roundoff u errs by u/sqrt(3) of its size (uniform over the last bit);
-//   - an fp32 sum of n terms errs by 2^-24 sqrt(n) times the root of the sum of its squared terms;
+//   - an fp32 sum of n terms errs by 2^-24 sqrt(n) times the root of the sum of its squared terms, where they
+//     are of either sign; where they are of one, its partial sums grow to the whole sum, and it errs by
+//     2^-24 sqrt(n) / 3 of that too (g below: n partial sums of a mean square of a third of the last one's,
+//     each rounded by 1 / sqrt(3) of half its last bit);
 //   - a sum of coefficients with relative errors r, sum_n c_n x_n, errs by r |c|_2 rms(x).
 //
 // In the words of reference/attention.h, with s = the error of a score, r = u/sqrt(3) + the error of the
 // exponent, and |.| of a row or a column of a matrix its 2-norm (ScoreNorms):
 //
-//   s        = 2^-24 (sqrt(hdim_q) |scale| |Q_i| rms(K) + the largest sum of a score's terms)
+//   s        = 2^-24 sqrt(hdim_q) |scale| |Q_i| rms(K) + (2^-24 + g) the largest sum of a score's terms
 //   LSE      : s + 2^-24 sqrt(seqlen_k)
 //   O        : r |P Z| rms(V), and rounded
-//   D        : |dO_i| times the error of O, and its own sum's
-//   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V) / (1 - probability)
+//   D        : |dO_i| times the error of O, and its own sum's, with g |D|
+//   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V) / (1 - probability) + g |D|, for dP is
+//   as
+//              large as its mean
 //   dS/dx    : f = 2^-24 + 2 s / softcap; 0 without a soft-cap
 //   dQ       : scale rms(K) (r |dX_i| + f |dS_i| + |P dS/dx|_i e)
 //   dK       : scale rms(Q) (r |dX^T_j| + f |dS^T_j| + |P dS/dx|_j e)
