@@ -42,8 +42,24 @@ Magnitude row_norm(const Spread& elements, std::int64_t columns) {
 /// 2^-24 sqrt(terms)
 double sum_error(std::int64_t terms) { return kSumRoundoff * std::sqrt(static_cast<double>(terms)); }
 
-/// Of a sum that grows to `sum` from first to last.
-double growth_error(std::int64_t terms, double sum) { return sum_error(terms) / 3.0 * sum; }
+/// The means of the rows of a tensor; of all rows, and the largest.
+template <typename Real>
+Magnitude row_mean(const std::vector<Real>& tensor, std::int64_t columns) {
+  double squares = 0.0;
+  double largest = 0.0;
+  for (auto row = tensor.begin(); row != tensor.end(); row += columns) {
+    const double mean = std::accumulate(row, row + columns, 0.0) / static_cast<double>(columns);
+    squares += mean * mean;
+    largest = std::max(largest, std::abs(mean));
+  }
+  if (tensor.empty()) return {};
+  return {std::sqrt(squares * static_cast<double>(columns) / static_cast<double>(tensor.size())), largest};
+}
+
+/// Of a sum of products whose factors have these means: its partial sums grow to the whole.
+double growth_error(std::int64_t terms, double a_mean, double b_mean) {
+  return sum_error(terms) / 3.0 * static_cast<double>(terms) * a_mean * b_mean;
+}
 
 /// How many squares of elements of P add up to the square of one of dBias's errors, over the square of a
 /// row's norm: the rows of P over the elements of dBias; in the largest row, its share of the pairs summed;
@@ -93,7 +109,11 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const Spread v = spread(inputs.v, problem.hdim_v);
   const Spread d_o = spread(inputs.d_o, problem.hdim_v);
   const Spread o = spread(exact.o, problem.hdim_v);
-  const Spread d = spread(exact.d, 1);
+  const Magnitude q_mean = row_mean(inputs.q, problem.hdim_q);
+  const Magnitude k_mean = row_mean(inputs.k, problem.hdim_q);
+  const Magnitude v_mean = row_mean(inputs.v, problem.hdim_v);
+  const Magnitude d_o_mean = row_mean(inputs.d_o, problem.hdim_v);
+  const Magnitude o_mean = row_mean(exact.o, problem.hdim_v);
   const Spread dsink = spread(exact.dsink, 1);
   const Magnitude q_row = row_norm(q, problem.hdim_q);
   const Magnitude d_o_row = row_norm(d_o, problem.hdim_v);
@@ -115,7 +135,7 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
        {Sizes{&Magnitude::rms, &Spread::rms}, Sizes{&Magnitude::max, &Spread::row_rms},
         Sizes{&Magnitude::max, &Spread::max}}) {
     const double score = sum_error(problem.hdim_q) * scale * q_row.*row * k.rms +
-                         growth_error(problem.hdim_q, statistics.max_score) +
+                         scale * growth_error(problem.hdim_q, q_mean.*row, k_mean.rms) +
                          kSumRoundoff * statistics.max_score;
     const double lse = score + sum_error(problem.seqlen_k);
     const double relative = std::hypot(rounding, score + lse);
@@ -126,11 +146,12 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     errors.lse.*element = lse;
     const double o_error = along_keys * rows.kept.*row;
     errors.o.*element = o_error * v.*element;
-    const double growth = growth_error(problem.hdim_v, d.*element);
     errors.d.*element =
-        std::hypot(d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms), growth);
+        std::hypot(d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms),
+                   growth_error(problem.hdim_v, d_o_mean.*row, o_mean.rms));
     const double difference =
-        std::hypot(errors.d.*element, along_v * keep_scale * d_o_row.*row * v.rms, growth);
+        std::hypot(errors.d.*element, keep_scale * along_v * d_o_row.*row * v.rms,
+                   keep_scale * growth_error(problem.hdim_v, d_o_mean.*row, v_mean.rms));
     const double slope =
         problem.softcap > 0.0F ? kSumRoundoff + 2.0 * score / static_cast<double>(problem.softcap) : 0.0;
     errors.dq.*element =

@@ -6,16 +6,16 @@
 // multiplied. Roundings are taken as independent, so that errors add in quadrature:
 //
 //   - a value rounded to a type of unit roundoff u errs by u/sqrt(3) of its size (uniform over the last bit);
-//   - an fp32 sum of n terms errs by 2^-24 sqrt(n) times the root of the sum of its squared terms, where they
-//     are of either sign; where they are of one, its partial sums grow to the whole sum, and it errs by
-//     2^-24 sqrt(n) / 3 of that too (g below: n partial sums of a mean square of a third of the last one's,
-//     each rounded by 1 / sqrt(3) of half its last bit);
+//   - an fp32 sum of n terms errs by 2^-24 sqrt(n) times the root of the sum of its squared terms;
+//   - where its terms a_k b_k have means, it also errs by g = 2^-24 sqrt(n) / 3 times n mean(a) mean(b): its
+//     partial sums grow to that, their mean square is a third of its square, and each is rounded by 1 /
+//     sqrt(3) of half its last bit;
 //   - a sum of coefficients with relative errors r, sum_n c_n x_n, errs by r |c|_2 rms(x).
 //
 // In the words of reference/attention.h, with s = the error of a score, r = u/sqrt(3) + the error of the
 // exponent, and |.| of a row or a column of a matrix its 2-norm (ScoreNorms):
 //
-//   s        = 2^-24 sqrt(hdim_q) |scale| |Q_i| rms(K) + (2^-24 + g) the largest sum of a score's terms
+//   s        = 2^-24 (sqrt(hdim_q) |scale| |Q_i| rms(K) + the largest sum of a score's terms) + |scale| g
 //   LSE      : s + 2^-24 sqrt(seqlen_k)
 //   O        : r |P Z| rms(V), and rounded
 //   D        : |dO_i| times the error of O, and its own sum's, with g |D|

@@ -7,7 +7,7 @@
 // accumulator, the same bits in every run. It costs two products more a pair of tiles; pairs of tiles where
 // no query sees a key are skipped. Elements beyond a sequence's own lengths, or that nothing sees, are 0.
 //
-// Budget: 16 floats each of S, dP and the sum a thread; 36.9 KB of shared memory.
+// Budget: 16 floats each of S, dP and the sum a thread; 37.9 KB of shared memory.
 #include "kernels/simt/launch.h"
 #include "kernels/simt/pair.h"
 #include "kernels/simt/scores.h"
@@ -19,6 +19,8 @@ constexpr int kM = 64;
 constexpr int kN = 64;
 constexpr int kI = kM / kSide;
 constexpr int kJ = kN / kSide;
+constexpr int kSharedFloats = facts_floats(kM) + pair_floats(kM, kN);
+static_assert(2 * tile_floats(kM, kN) <= pair_floats(kM, kN));
 
 template <class T>
 struct DbiasArguments {
@@ -46,33 +48,30 @@ __device__ __forceinline__ void add_pair(const DbiasArguments<T>& a, float* shar
   const Sequence sequence = a.sequences.at(sequence_index);
   const auto seqlen_q = static_cast<int>(sequence.seqlen_q);
   if (first_query >= seqlen_q || first_key >= sequence.seqlen_k) return;
-  const Mask mask(a.mask, sequence.seqlen_q, sequence.seqlen_k);
   const int end_query = first_query + kM < seqlen_q ? first_query + kM : seqlen_q;
-  const Range keys = mask.keys_of({first_query, end_query});
+  const Range keys = Mask(a.mask, sequence.seqlen_q, sequence.seqlen_k).keys_of({first_query, end_query});
   if (keys.end <= first_key || keys.begin >= first_key + kN) return;
 
-  const HeadScores<T> scores = a.scores.of(sequence_index, head, mask);
-  const auto lse_rows = a.lse.queries(sequence, head);
-  const auto d_rows = a.d.queries(sequence, head);
+  auto* const facts = reinterpret_cast<RowFacts*>(shared);  // [kM]
+  float* const tiles = shared + facts_floats(kM);
+  float* const p_tile = tiles;                         // [kM, kN], not used
+  float* const ds_tile = tiles + tile_floats(kM, kN);  // [kM, kN]
   float s[kI][kJ];
   float dp[kI][kJ];
-  multiply_pair<kM, kN>(shared, a.q.queries(sequence, head), a.k.keys(sequence, head / a.group_size),
+  __syncthreads();  // the pair before this one is done with the facts
+  note_rows<kM>(facts, a.mask, sequence, a.lse.queries(sequence, head), a.d.queries(sequence, head),
+                first_query);
+  multiply_pair<kM, kN>(tiles, a.q.queries(sequence, head), a.k.keys(sequence, head / a.group_size),
                         a.v.keys(sequence, head / a.group_size), a.d_o.queries(sequence, head), first_query,
                         first_key, s, dp);
-  const int ty = static_cast<int>(threadIdx.x) / kSide;
-  const int tx = static_cast<int>(threadIdx.x) % kSide;
+  differentiate_pair<&PairGradients::ds>(a.scores, HeadPlace(sequence_index, head, a.mask, sequence), facts,
+                                         first_query, first_key, s, dp, p_tile, ds_tile);
   FMHA_BWD_UNROLL
   for (int i = 0; i < kI; ++i) {
-    const int query = first_query + ty + kSide * i;
-    if (query >= seqlen_q) break;
-    const Columns visible(mask.visible_keys(query), first_key);
-    const float lse = *lse_rows.row(query);
-    const float d = *d_rows.row(query);
     FMHA_BWD_UNROLL
     for (int j = 0; j < kJ; ++j) {
-      const int column = tx + kSide * j;
-      if (!visible.contains(column)) continue;
-      sum[i][j] += scores.gradients(s[i][j], dp[i][j], lse, d, query, first_key + column).ds;
+      const int row = static_cast<int>(threadIdx.x) / kSide + kSide * i;
+      sum[i][j] += ds_tile[row * (kN + kPad) + static_cast<int>(threadIdx.x) % kSide + kSide * j];
     }
   }
 }
@@ -136,7 +135,7 @@ void launch_dbias(const Problem& p, const MaskRule& mask, const DeviceTensors& t
                                          static_cast<int>(p.group_size()),
                                          static_cast<int>(shape.batch),
                                          static_cast<int>(shape.head)};
-    launch(dbias_kernel<T>, tiles * shape.batch * shape.head, pair_floats(kM, kN), stream, arguments);
+    launch(dbias_kernel<T>, tiles * shape.batch * shape.head, kSharedFloats, stream, arguments);
   });
 }
 

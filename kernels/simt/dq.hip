@@ -8,7 +8,7 @@
 // tiles of keys), so that a deterministic backward has seven products instead of five, and no accumulator in
 // memory. dQ stays in registers and is rounded once.
 //
-// Budget at hdim 128: 32 floats of dQ and 32 of S and dP a thread; shared memory 36.9 KB, which dx and one
+// Budget at hdim 128: 32 floats of dQ and 32 of S and dP a thread; shared memory 37.9 KB, which dx and one
 // part of K take over from the parts of Q, K, dO and V.
 #include "kernels/simt/launch.h"
 #include "kernels/simt/pair.h"
@@ -21,8 +21,9 @@ constexpr int kM = 64;
 constexpr int kN = 64;
 constexpr int kI = kM / kSide;
 constexpr int kJ = kN / kSide;
-constexpr int kSharedFloats = pair_floats(kM, kN);
-static_assert(tile_floats(kM, kN) + tile_floats(kN, kWidth) <= kSharedFloats);
+constexpr int kSharedFloats = facts_floats(kM) + pair_floats(kM, kN);
+static_assert(tile_floats(kM, kN) + tile_floats(kN, kWidth) <= pair_floats(kM, kN));
+static_assert(kN == kWidth, "P is written where the part of K stands, and not used");
 
 template <class T>
 struct DqArguments {
@@ -45,7 +46,8 @@ template <class T, int kHeadDim>
 __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_kernel(DqArguments<T> a) {
   constexpr int kParts = kHeadDim / kWidth;
   HIP_DYNAMIC_SHARED(float4, shared)
-  float* const step1 = reinterpret_cast<float*>(shared);
+  auto* const facts = reinterpret_cast<RowFacts*>(shared);  // [kM]
+  float* const step1 = reinterpret_cast<float*>(shared) + facts_floats(kM);
   float* const dx_tile = step1;                         // [kM, kN]
   float* const k_tile = dx_tile + tile_floats(kM, kN);  // [kN, kWidth]
   const int ty = static_cast<int>(threadIdx.x) / kSide;
@@ -56,12 +58,11 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_kernel(
   const std::int64_t head = blockIdx.x % heads % a.nhead_q;
   const Sequence sequence = a.sequences.at(batch);
   const auto seqlen_q = static_cast<int>(sequence.seqlen_q);
+  const auto seqlen_k = static_cast<int>(sequence.seqlen_k);
   // The last rows see the most keys.
   const int first_query = ((seqlen_q + kM - 1) / kM - 1 - static_cast<int>(blockIdx.x / heads)) * kM;
   if (first_query < 0) return;
   const int end_query = first_query + kM < seqlen_q ? first_query + kM : seqlen_q;
-  const Mask mask(a.mask, sequence.seqlen_q, sequence.seqlen_k);
-  const HeadScores<T> scores = a.scores.of(batch, head, mask);
   const auto q = a.q.queries(sequence, head);
   const auto d_o = a.d_o.queries(sequence, head);
   const auto k = a.k.keys(sequence, head / a.group_size);
@@ -70,34 +71,20 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_kernel(
   const auto d_rows = a.d.queries(sequence, head);
 
   float dq[kParts][kI][4] = {};
-  const Range keys = mask.keys_of({first_query, end_query});
+  note_rows<kM>(facts, a.mask, sequence, lse_rows, d_rows, first_query);
+  const Range keys = Mask(a.mask, seqlen_q, seqlen_k).keys_of({first_query, end_query});
   const auto end_key = static_cast<int>(keys.end);
   for (int first_key = static_cast<int>(keys.begin) / kN * kN; first_key < end_key; first_key += kN) {
     float s[kI][kJ];
     float dp[kI][kJ];
     multiply_pair<kM, kN>(step1, q, k, v, d_o, first_query, first_key, s, dp);
-
-    FMHA_BWD_UNROLL
-    for (int i = 0; i < kI; ++i) {
-      const int query = first_query + ty + kSide * i;
-      const bool exists = query < seqlen_q;
-      const Columns visible(exists ? mask.visible_keys(query) : Range{}, first_key);
-      const float lse = exists ? *lse_rows.row(query) : 0.0F;
-      const float d = exists ? *d_rows.row(query) : 0.0F;
-      FMHA_BWD_UNROLL
-      for (int j = 0; j < kJ; ++j) {
-        const int column = tx + kSide * j;
-        dx_tile[(ty + kSide * i) * (kN + kPad) + column] =
-            visible.contains(column)
-                ? scores.gradients(s[i][j], dp[i][j], lse, d, query, first_key + column).dx
-                : 0.0F;
-      }
-    }
+    differentiate_pair<&PairGradients::dx>(a.scores, HeadPlace(batch, head, a.mask, sequence), facts,
+                                           first_query, first_key, s, dp, k_tile, dx_tile);
 
     FMHA_BWD_UNROLL
     for (int part = 0; part < kParts; ++part) {
       if (part * kWidth >= k.columns) break;
-      if (part > 0) __syncthreads();
+      __syncthreads();
       load_tile<kN, kWidth>(k_tile, k, first_key, part * kWidth);
       __syncthreads();
       multiply_ab<kI, kN>(dx_tile, k_tile, dq[part]);

@@ -15,7 +15,7 @@
 // P is recomputed from LSE, so that nothing grows with seqlen_q * seqlen_k. Visibility is decided by mask.h
 // alone; P of an invisible pair, and of a query that sees no key (LSE = -inf), is 0.
 //
-// Budget at hdim 128 (kN = 64): 64 floats of dK and dV and 32 of S and dP a thread; 52.2 KB of shared memory,
+// Budget at hdim 128 (kN = 64): 64 floats of dK and dV and 32 of S and dP a thread; 53.2 KB of shared memory,
 // which fits twice in an SM and once in 64 KB of LDS. Beyond hdim 128 kN = 32 keeps the registers the same;
 // beyond 256 dK and dV take 128 floats a thread, and one workgroup has the multiprocessor.
 //
@@ -42,7 +42,8 @@ struct Tiling {
   // What step 1 uses, and P, dS and one operand of step 3, take turns.
   static constexpr int kStep1Floats = pair_floats(kM, kN);
   static constexpr int kStep3Floats = 2 * tile_floats(kM, kN) + tile_floats(kM, kWidth);
-  static constexpr int kSharedFloats = kStep1Floats > kStep3Floats ? kStep1Floats : kStep3Floats;
+  static constexpr int kSharedFloats =
+      facts_floats(kM) + (kStep1Floats > kStep3Floats ? kStep1Floats : kStep3Floats);
 };
 
 template <class T>
@@ -72,7 +73,8 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
   constexpr int kJ = Tile::kJ;
   constexpr int kParts = Tile::kParts;
   HIP_DYNAMIC_SHARED(float4, shared)
-  float* const step1 = reinterpret_cast<float*>(shared);
+  auto* const facts = reinterpret_cast<RowFacts*>(shared);  // [kM]
+  float* const step1 = reinterpret_cast<float*>(shared) + facts_floats(kM);
   float* const p_tile = step1;                           // [kM, kN]
   float* const ds_tile = p_tile + tile_floats(kM, kN);   // [kM, kN]
   float* const operand = ds_tile + tile_floats(kM, kN);  // [kM or kN, kWidth]
@@ -88,8 +90,7 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
   const int first_key = static_cast<int>(blockIdx.x / heads) * kN;
   if (first_key >= seqlen_k) return;
   const int end_key = first_key + kN < seqlen_k ? first_key + kN : seqlen_k;
-  const Mask mask(a.mask, sequence.seqlen_q, sequence.seqlen_k);
-  const Range queries = mask.queries_of({first_key, end_key});
+  const Range queries = Mask(a.mask, seqlen_q, seqlen_k).queries_of({first_key, end_key});
   const auto end_query = static_cast<int>(queries.end);
   const auto k = a.k.keys(sequence, head_k);
   const auto v = a.v.keys(sequence, head_k);
@@ -99,7 +100,6 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
 
   for (int member = 0; member < a.group_size; ++member) {
     const std::int64_t head = head_k * a.group_size + member;
-    const HeadScores<T> scores = a.scores.of(batch, head, mask);
     const auto q = a.q.queries(sequence, head);
     const auto d_o = a.d_o.queries(sequence, head);
     const auto dq = a.dq.queries(sequence, head);
@@ -110,27 +110,10 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
          first_query += kM) {
       float s[kI][kJ];
       float dp[kI][kJ];
+      note_rows<kM>(facts, a.mask, sequence, lse_rows, d_rows, first_query);
       multiply_pair<kM, kN>(step1, q, k, v, d_o, first_query, first_key, s, dp);
-
-      FMHA_BWD_UNROLL
-      for (int i = 0; i < kI; ++i) {
-        const int query = first_query + ty + kSide * i;
-        const bool exists = query < seqlen_q;
-        const Columns visible(exists ? mask.visible_keys(query) : Range{}, first_key);
-        const float lse = exists ? *lse_rows.row(query) : 0.0F;
-        const float d = exists ? *d_rows.row(query) : 0.0F;
-        FMHA_BWD_UNROLL
-        for (int j = 0; j < kJ; ++j) {
-          const int column = tx + kSide * j;
-          PairGradients pair = {};
-          if (visible.contains(column)) {
-            pair = scores.gradients(s[i][j], dp[i][j], lse, d, query, first_key + column);
-          }
-          const int at = (ty + kSide * i) * (kN + kPad) + column;
-          p_tile[at] = pair.p;
-          ds_tile[at] = pair.dx;
-        }
-      }
+      differentiate_pair<&PairGradients::dx>(a.scores, HeadPlace(batch, head, a.mask, sequence), facts,
+                                             first_query, first_key, s, dp, p_tile, ds_tile);
 
       FMHA_BWD_UNROLL
       for (int part = 0; part < kParts; ++part) {

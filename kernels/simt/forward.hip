@@ -65,7 +65,6 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void forward_ke
   const int first_query = ((seqlen_q + kM - 1) / kM - 1 - static_cast<int>(blockIdx.x / heads)) * kM;
   if (first_query < 0) return;
   const Mask mask(a.mask, sequence.seqlen_q, sequence.seqlen_k);
-  const HeadScores<T> scores = a.scores.of(batch, head, mask);
   const auto q = a.q.queries(sequence, head);
   const auto k = a.k.keys(sequence, head / a.group_size);
   const auto v = a.v.keys(sequence, head / a.group_size);
@@ -95,16 +94,40 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void forward_ke
     }
     __syncthreads();
 
+    float keep[kI][kJ];
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < kI; ++i) {
+      FMHA_BWD_UNROLL
+      for (int j = 0; j < kJ; ++j) keep[i][j] = 1.0F;
+    }
+    if (a.scores.plain) {
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < kI; ++i) {
+        FMHA_BWD_UNROLL
+        for (int j = 0; j < kJ; ++j) s[i][j] *= a.scores.scale;
+      }
+    } else {
+      const HeadScores<T> scores = a.scores.of(HeadPlace(batch, head, a.mask, sequence));
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < kI; ++i) {
+        const int query = first_query + ty + kSide * i;
+        FMHA_BWD_UNROLL
+        for (int j = 0; j < kJ; ++j) {
+          const int key = first_key + tx + kSide * j;
+          if (!visible[i].contains(key)) continue;
+          s[i][j] = scores.score(s[i][j], query, key);
+          keep[i][j] = scores.keep(query, key);
+        }
+      }
+    }
+
     FMHA_BWD_UNROLL
     for (int i = 0; i < kI; ++i) {
       const Columns columns(visible[i], first_key);
       float tile_max = -INFINITY;
       FMHA_BWD_UNROLL
       for (int j = 0; j < kJ; ++j) {
-        const int column = tx + kSide * j;
-        s[i][j] = columns.contains(column)
-                      ? scores.score(s[i][j], first_query + ty + kSide * i, first_key + column)
-                      : -INFINITY;
+        if (!columns.contains(tx + kSide * j)) s[i][j] = -INFINITY;
         tile_max = fmaxf(tile_max, s[i][j]);
       }
       const float new_max = fmaxf(row_maximum[i], row_max(tile_max));
@@ -115,8 +138,7 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void forward_ke
       for (int j = 0; j < kJ; ++j) {
         const float p = expf(s[i][j] - base);
         tile_sum += p;
-        p_tile[(ty + kSide * i) * (kN + kPad) + tx + kSide * j] =
-            p * scores.keep(first_query + ty + kSide * i, first_key + tx + kSide * j);
+        p_tile[(ty + kSide * i) * (kN + kPad) + tx + kSide * j] = p * keep[i][j];
       }
       sum[i] = sum[i] * shrink + row_sum(tile_sum);
       row_maximum[i] = new_max;

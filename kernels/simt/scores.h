@@ -4,7 +4,7 @@
 //   P = exp(S - LSE),  keep = 0 or 1 / (1 - p) by base/dropout.h
 //   dS = P (keep dP - D),  dx = dS (1 - (s / softcap)^2)
 //
-// A problem with none of these takes the first branch of each function, which is the same for all threads.
+// A problem with none of these is plain: its kernels take a shorter way.
 #pragma once
 
 #include "base/dropout.h"
@@ -26,7 +26,6 @@ struct PairGradients {
 template <class T>
 struct HeadScores {
   float scale;
-  bool plain;
   float softcap;
   float inverse_softcap;
   const T* bias;  // [seqlen_q, bias_stride], or nullptr
@@ -40,7 +39,6 @@ struct HeadScores {
   /// The score of a pair; `qk` is its product.
   __device__ __forceinline__ float score(float qk, int query, int key) const {
     const float x = qk * scale;
-    if (plain) return x;
     return shifted(softcap > 0.0F ? softcap * tanhf(x * inverse_softcap) : x, query, key);
   }
 
@@ -54,11 +52,6 @@ struct HeadScores {
   __device__ __forceinline__ PairGradients gradients(float qk, float dp, float lse, float d, int query,
                                                      int key) const {
     const float x = qk * scale;
-    if (plain) {
-      const float p = expf(x - lse);
-      const float ds = p * (dp - d);
-      return {p, ds, ds};
-    }
     const float bent = softcap > 0.0F ? tanhf(x * inverse_softcap) : 0.0F;
     const float p = expf(shifted(softcap > 0.0F ? softcap * bent : x, query, key) - lse);
     const float kept = keep(query, key);
@@ -75,6 +68,17 @@ struct HeadScores {
     }
     return score;
   }
+};
+
+/// One query head of one sequence.
+struct HeadPlace {
+  std::int64_t sequence;  // its index
+  std::int64_t head;
+  std::int64_t diagonal;  // query i stands at key i + diagonal
+
+  __device__ __forceinline__ HeadPlace(std::int64_t index, std::int64_t head_index, const MaskRule& rule,
+                                       const Sequence& of)
+      : sequence(index), head(head_index), diagonal(Mask(rule, of.seqlen_q, of.seqlen_k).diagonal()) {}
 };
 
 /// The scores of a problem. Bias [1 or batch, 1 or nhead_q, seqlen_q, seqlen_k], slopes and sinks [nhead_q];
@@ -94,19 +98,17 @@ struct Scores {
   DropoutDraws draws;
   int nhead_q;
 
-  __device__ __forceinline__ HeadScores<T> of(std::int64_t sequence, std::int64_t head,
-                                              const Mask& mask) const {
+  __device__ __forceinline__ HeadScores<T> of(const HeadPlace& at) const {
     return {scale,
-            plain,
             softcap,
             softcap > 0.0F ? 1.0F / softcap : 0.0F,
-            bias == nullptr ? nullptr : bias + sequence * bias_batch_stride + head * bias_head_stride,
+            bias == nullptr ? nullptr : bias + at.sequence * bias_batch_stride + at.head * bias_head_stride,
             bias_stride,
-            slopes == nullptr ? 0.0F : slopes[head],
-            mask.diagonal(),
+            slopes == nullptr ? 0.0F : slopes[at.head],
+            at.diagonal,
             drops,
             draws,
-            sequence * nhead_q + head};
+            at.sequence * nhead_q + at.head};
   }
 };
 
