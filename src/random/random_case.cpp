@@ -170,10 +170,31 @@ void cut_to_size(Problem& problem) {
   }
 }
 
+/// What the fast families are made for: 16-bit types, common head dimensions, scores that are scale Q K^T.
+RandomCase draw_common_case(Choices& choose) {
+  RandomCase drawn;
+  Problem& p = drawn.problem;
+  p.dtype = choose.one_of({DType::fp16, DType::bf16});
+  p.layout = choose.one_of({Layout::bhsd, Layout::bshd});
+  p.batch = choose.between(1, 2);
+  p.nhead_k = choose.between(1, 2);
+  p.nhead_q = p.nhead_k * choose.one_of<std::int64_t>({1, 1, 2, 4});
+  p.seqlen_q = draw_length(choose);
+  p.seqlen_k = choose.one_in(2) ? p.seqlen_q : draw_length(choose);
+  p.hdim_q = p.hdim_v = choose.one_of<std::int64_t>({64, 128});
+  p.scale = default_scale(p.hdim_q);
+  cut_to_size(p);
+  drawn.mask = basic_masks()[static_cast<std::size_t>(choose.between(0, 2))];
+  if (drawn.mask != kNoMask && choose.one_in(4)) drawn.mask.right = choose.between(0, 70);
+  drawn.fill = draw_fill(choose);
+  return drawn;
+}
+
 }  // namespace
 
 RandomCase draw_case(std::uint64_t seed, std::uint64_t number) {
   Choices choose(seed, number);
+  if (choose.one_in(5)) return draw_common_case(choose);
   RandomCase drawn;
   drawn.problem.dtype = choose.one_of({DType::fp16, DType::bf16, DType::fp32});
   draw_shape(choose, drawn.problem);
