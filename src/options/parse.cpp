@@ -25,9 +25,9 @@ constexpr std::array<std::string_view, 2> kVerify = {"full", "none"};
 constexpr std::array<std::string_view, 2> kFillDO = {"fill", "ones"};
 constexpr std::array<std::string_view, 5> kFills = {"normal", "uniform", "integers", "zeros", "extreme"};
 
-constexpr std::array<std::string_view, 11> kWithRandom = {
-    "--random", "--seed",   "--device",  "--arch", "--kernel", "--verify", "--check-determinism",
-    "--warmup", "--repeat", "--verbose", "--quiet"};
+constexpr std::array<std::string_view, 10> kWithRandom = {
+    "--random",          "--seed",    "--device", "--arch", "--kernel", "--verify", "--check-determinism",
+    "--save-on-failure", "--verbose", "--quiet"};
 constexpr std::array<std::string_view, 7> kNotInACase = {
     "--load", "--random", "--output", "--save", "--save-on-failure", "--help", "--version"};
 
@@ -174,7 +174,7 @@ void set_report(Options& options, const Arguments& arguments) {
 Options options_from(const Arguments& arguments) {
   if (arguments.random) {
     for (const std::string& name : arguments.given) {
-      if (!is_among(kWithRandom, name)) refuse(name, "not allowed together with --random, which draws it");
+      if (!is_among(kWithRandom, name)) refuse(name, "not allowed together with --random");
     }
   }
   Options options;

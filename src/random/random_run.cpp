@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@
 
 namespace fmha_bwd {
 namespace {
+
+constexpr std::size_t kLineWidth = 99;
 
 /// What a case has that a plain one has not.
 std::vector<std::string> features_of(const RandomCase& drawn) {
@@ -88,6 +91,7 @@ class RandomRun {
   Options options_for(const RandomCase& drawn) const {
     Options options = options_;
     options.random.reset();
+    options.save_on_failure.reset();
     options.problem = drawn.problem;
     options.masks = {drawn.mask};
     options.fill = drawn.fill;
@@ -97,11 +101,13 @@ class RandomRun {
     return options;
   }
 
-  Ending end_of(const RandomCase& drawn) {
+  Ending end_of(const RandomCase& drawn, const std::optional<std::string>& save = std::nullopt) {
     Ending ending;
     Progress silent;
+    Options options = options_for(drawn);
+    options.save_on_failure = save;
     try {
-      ending.result = run(options_for(drawn), backend_, device_reason_, silent);
+      ending.result = run(options, backend_, device_reason_, silent);
     } catch (const Error& error) {
       ending.refused = error.code() == ExitCode::unsupported;
       if (error.code() == ExitCode::bad_usage) throw;
@@ -123,12 +129,20 @@ class RandomRun {
     for (const std::string& feature : features_of(drawn)) ++features_[feature];
   }
 
-  static std::string counts_text(const std::map<std::string, std::int64_t>& counts) {
+  /// "  title     name 3, name 4", in lines of at most kLineWidth columns.
+  static std::string counts_text(std::string_view title, const std::map<std::string, std::int64_t>& counts) {
     std::string text;
+    std::string line = fmt::format("  {:10}", title);
+    const std::size_t indent = line.size();
     for (const auto& [name, count] : counts) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
+      const std::string item = fmt::format("{} {}", name, count);
+      if (line.size() > indent && line.size() + 2 + item.size() > kLineWidth) {
+        text += line + ",\n";
+        line = std::string(indent, ' ');
+      }
+      line += (line.size() > indent ? ", " : "") + item;
     }
-    return text;
+    return text + line + "\n";
   }
 
   ExitCode report_passed() const {
@@ -137,8 +151,7 @@ class RandomRun {
     if (!options_.quiet) {
       text += fmt::format("random problems of seed {} on {}:{}  {}  {}\n", options_.fill.seed,
                           device.platform, device.index, device.name, device.arch);
-      text += fmt::format("  kernels   {}\n", counts_text(kernels_));
-      text += fmt::format("  features  {}\n", counts_text(features_));
+      text += counts_text("kernels", kernels_) + counts_text("features", features_);
       if (inconclusive_ > 0) {
         text += fmt::format("  {} tensors were inconclusive: rounding may be as large as they are\n",
                             inconclusive_);
@@ -164,7 +177,7 @@ class RandomRun {
     };
     const auto command = [&](const RandomCase& of) { return reproducing_command(options_for(of), of.mask); };
     const RandomCase smallest = shrunk(drawn, fails);
-    const Ending end = end_of(smallest);
+    const Ending end = end_of(smallest, options_.save_on_failure);
     std::string text = fmt::format("FAILED: random problem {} of seed {}, after {} that passed\n  {}\n",
                                    number, options_.fill.seed, passed_, command(drawn));
     if (!ending.error.empty()) text += fmt::format("  {}\n", ending.error);

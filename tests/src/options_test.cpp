@@ -144,10 +144,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"--check-determinism", "1"}, "--check-determinism: 1 is not in 2..1000000"},
         BadInput{{"--random", "0"}, "--random: 0 is not in 1..1000000000"},
         BadInput{{"--random", "5", "--hdim", "64"},
-                 "--hdim: not allowed together with --random, which draws it"},
+                 "--hdim: not allowed together with --random"},
         BadInput{{"--random", "5", "--mask", "n"},
-                 "--mask: not allowed together with --random, which draws it"},
-        BadInput{{"--random", "5", "--sink"}, "--sink: not allowed together with --random, which draws it"},
+                 "--mask: not allowed together with --random"},
+        BadInput{{"--random", "5", "--sink"}, "--sink: not allowed together with --random"},
         BadInput{{"--load", "/nonexistent"}, "--load: '/nonexistent' is not a folder"},
         BadInput{{"--load"}, "--load: no value given; see --help"},
         BadInput{{"--save", "x"}, "--save: holds the tensors of one mask; allowed with one --mask, not 3"}));

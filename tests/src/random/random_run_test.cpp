@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "tests/src/faulty_backend.h"
 #include "tests/src/outcome.h"
 
@@ -41,6 +43,28 @@ INSTANTIATE_TEST_SUITE_P(Faults, RandomRunMutation,
                          testing::Values(Fault::zeroed_dk, Fault::zeroed_dq, Fault::shifted_mask,
                                          Fault::dropped_scale, Fault::dropped_softcap, Fault::other_dropout,
                                          Fault::nan_element, Fault::unwritten_row, Fault::damaged_guard));
+
+TEST(RandomRun, SavesTheSmallerProblemThatFails) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "random_run_test";
+  std::filesystem::remove_all(folder);
+  std::vector<std::string> arguments = random_arguments("60");
+  arguments.insert(arguments.end(), {"--save-on-failure", folder.string()});
+  EXPECT_EQ(run_with(arguments, with_fault(Fault::zeroed_dk)).exit_code, 1);
+  EXPECT_TRUE(std::filesystem::exists(folder / "dk.npy"));
+  EXPECT_EQ(run_with({"--load", folder.string(), "--device", "emulator"}).exit_code, 0);
+  EXPECT_EQ(
+      run_with({"--load", folder.string(), "--device", "emulator"}, with_fault(Fault::zeroed_dk)).exit_code,
+      1);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(RandomRun, RefusesOptionsThatItWouldNotHeed) {
+  for (const char* option : {"--hdim=8", "--warmup=3", "--repeat=3", "--format=json", "--mask=n"}) {
+    const Outcome outcome = run_with({"--random", "3", option});
+    EXPECT_EQ(outcome.exit_code, 2) << option;
+    EXPECT_THAT(outcome.err, HasSubstr("not allowed together with --random"));
+  }
+}
 
 TEST(RandomRun, CountsWhatAKernelRefuses) {
   class Refusing final : public Backend {
