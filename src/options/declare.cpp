@@ -22,7 +22,7 @@ constexpr std::string_view kFooter =
   top_left:L,R            i - L <= j <= i + R; -1 is no limit
   bottom_right:L,R        the same around i + (seqlen_k - seqlen_q)
   prefix:N                j <= i or j < N
-  document:N,N,...        those of i's document; the documents have N tokens each
+  document:N,N,...        those of i's document of N tokens; what is left is one more document
   document_causal:N,...   those, where j <= i
   generic:Y,X             i - Y < j < i + X
   short forms             0 n  1 t  2 b  t:L,R  b:L,R  g:Y,X  xt:W xb:W (a window of W keys)
