@@ -47,9 +47,10 @@ __device__ __forceinline__ void add_pair(const DbiasArguments<T>& a, float* shar
                                          int head, int first_query, int first_key, float (&sum)[kI][kJ]) {
   const Sequence sequence = a.sequences.at(sequence_index);
   const auto seqlen_q = static_cast<int>(sequence.seqlen_q);
-  if (first_query >= seqlen_q || first_key >= sequence.seqlen_k) return;
+  const auto seqlen_k = static_cast<int>(sequence.seqlen_k);
+  if (first_query >= seqlen_q || first_key >= seqlen_k) return;
   const int end_query = first_query + kM < seqlen_q ? first_query + kM : seqlen_q;
-  const Range keys = Mask(a.mask, sequence.seqlen_q, sequence.seqlen_k).keys_of({first_query, end_query});
+  const Range keys = Mask(a.mask, seqlen_q, seqlen_k).keys_of({first_query, end_query});
   if (keys.end <= first_key || keys.begin >= first_key + kN) return;
 
   auto* const facts = reinterpret_cast<RowFacts*>(shared);  // [kM]
@@ -59,12 +60,13 @@ __device__ __forceinline__ void add_pair(const DbiasArguments<T>& a, float* shar
   float s[kI][kJ];
   float dp[kI][kJ];
   __syncthreads();  // the pair before this one is done with the facts
-  note_rows<kM>(facts, a.mask, sequence, a.lse.queries(sequence, head), a.d.queries(sequence, head),
+  note_rows<kM>(facts, a.mask, seqlen_k, a.lse.queries(sequence, head), a.d.queries(sequence, head),
                 first_query);
   multiply_pair<kM, kN>(tiles, a.q.queries(sequence, head), a.k.keys(sequence, head / a.group_size),
                         a.v.keys(sequence, head / a.group_size), a.d_o.queries(sequence, head), first_query,
                         first_key, s, dp);
-  differentiate_pair<&PairGradients::ds>(a.scores, HeadPlace(sequence_index, head, a.mask, sequence), facts,
+  differentiate_pair<&PairGradients::ds>(a.scores,
+                                         HeadPlace(sequence_index, head, a.mask, seqlen_q, seqlen_k), facts,
                                          first_query, first_key, s, dp, p_tile, ds_tile);
   FMHA_BWD_UNROLL
   for (int i = 0; i < kI; ++i) {

@@ -54,8 +54,8 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_kernel(
   const int tx = static_cast<int>(threadIdx.x) % kSide;
 
   const auto heads = static_cast<unsigned>(a.batch * a.nhead_q);
-  const std::int64_t batch = blockIdx.x % heads / a.nhead_q;
-  const std::int64_t head = blockIdx.x % heads % a.nhead_q;
+  const int batch = static_cast<int>(blockIdx.x % heads) / a.nhead_q;
+  const int head = static_cast<int>(blockIdx.x % heads) % a.nhead_q;
   const Sequence sequence = a.sequences.at(batch);
   const auto seqlen_q = static_cast<int>(sequence.seqlen_q);
   const auto seqlen_k = static_cast<int>(sequence.seqlen_k);
@@ -71,15 +71,15 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_kernel(
   const auto d_rows = a.d.queries(sequence, head);
 
   float dq[kParts][kI][4] = {};
-  note_rows<kM>(facts, a.mask, sequence, lse_rows, d_rows, first_query);
+  note_rows<kM>(facts, a.mask, seqlen_k, lse_rows, d_rows, first_query);
   const Range keys = Mask(a.mask, seqlen_q, seqlen_k).keys_of({first_query, end_query});
   const auto end_key = static_cast<int>(keys.end);
   for (int first_key = static_cast<int>(keys.begin) / kN * kN; first_key < end_key; first_key += kN) {
     float s[kI][kJ];
     float dp[kI][kJ];
     multiply_pair<kM, kN>(step1, q, k, v, d_o, first_query, first_key, s, dp);
-    differentiate_pair<&PairGradients::dx>(a.scores, HeadPlace(batch, head, a.mask, sequence), facts,
-                                           first_query, first_key, s, dp, k_tile, dx_tile);
+    differentiate_pair<&PairGradients::dx>(a.scores, HeadPlace(batch, head, a.mask, seqlen_q, seqlen_k),
+                                           facts, first_query, first_key, s, dp, k_tile, dx_tile);
 
     FMHA_BWD_UNROLL
     for (int part = 0; part < kParts; ++part) {

@@ -82,8 +82,8 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
   const int tx = static_cast<int>(threadIdx.x) % kSide;
 
   const auto heads = static_cast<unsigned>(a.batch * a.nhead_k);
-  const std::int64_t batch = blockIdx.x % heads / a.nhead_k;
-  const std::int64_t head_k = blockIdx.x % heads % a.nhead_k;
+  const int batch = static_cast<int>(blockIdx.x % heads) / a.nhead_k;
+  const int head_k = static_cast<int>(blockIdx.x % heads) % a.nhead_k;
   const Sequence sequence = a.sequences.at(batch);
   const auto seqlen_q = static_cast<int>(sequence.seqlen_q);
   const auto seqlen_k = static_cast<int>(sequence.seqlen_k);
@@ -99,7 +99,7 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
   float dv[kParts][kJ][4] = {};
 
   for (int member = 0; member < a.group_size; ++member) {
-    const std::int64_t head = head_k * a.group_size + member;
+    const int head = head_k * a.group_size + member;
     const auto q = a.q.queries(sequence, head);
     const auto d_o = a.d_o.queries(sequence, head);
     const auto dq = a.dq.queries(sequence, head);
@@ -110,10 +110,10 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
          first_query += kM) {
       float s[kI][kJ];
       float dp[kI][kJ];
-      note_rows<kM>(facts, a.mask, sequence, lse_rows, d_rows, first_query);
+      note_rows<kM>(facts, a.mask, seqlen_k, lse_rows, d_rows, first_query);
       multiply_pair<kM, kN>(step1, q, k, v, d_o, first_query, first_key, s, dp);
-      differentiate_pair<&PairGradients::dx>(a.scores, HeadPlace(batch, head, a.mask, sequence), facts,
-                                             first_query, first_key, s, dp, p_tile, ds_tile);
+      differentiate_pair<&PairGradients::dx>(a.scores, HeadPlace(batch, head, a.mask, seqlen_q, seqlen_k),
+                                             facts, first_query, first_key, s, dp, p_tile, ds_tile);
 
       FMHA_BWD_UNROLL
       for (int part = 0; part < kParts; ++part) {

@@ -57,14 +57,15 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void forward_ke
   const int tx = static_cast<int>(threadIdx.x) % kSide;
 
   const auto heads = static_cast<unsigned>(a.batch * a.nhead_q);
-  const std::int64_t batch = blockIdx.x % heads / a.nhead_q;
-  const std::int64_t head = blockIdx.x % heads % a.nhead_q;
+  const int batch = static_cast<int>(blockIdx.x % heads) / a.nhead_q;
+  const int head = static_cast<int>(blockIdx.x % heads) % a.nhead_q;
   const Sequence sequence = a.sequences.at(batch);
   const auto seqlen_q = static_cast<int>(sequence.seqlen_q);
+  const auto seqlen_k = static_cast<int>(sequence.seqlen_k);
   // The last rows see the most keys.
   const int first_query = ((seqlen_q + kM - 1) / kM - 1 - static_cast<int>(blockIdx.x / heads)) * kM;
   if (first_query < 0) return;
-  const Mask mask(a.mask, sequence.seqlen_q, sequence.seqlen_k);
+  const Mask mask(a.mask, seqlen_q, seqlen_k);
   const auto q = a.q.queries(sequence, head);
   const auto k = a.k.keys(sequence, head / a.group_size);
   const auto v = a.v.keys(sequence, head / a.group_size);
@@ -107,7 +108,7 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void forward_ke
         for (int j = 0; j < kJ; ++j) s[i][j] *= a.scores.scale;
       }
     } else {
-      const HeadScores<T> scores = a.scores.of(HeadPlace(batch, head, a.mask, sequence));
+      const HeadScores<T> scores = a.scores.of(HeadPlace(batch, head, a.mask, seqlen_q, seqlen_k));
       FMHA_BWD_UNROLL
       for (int i = 0; i < kI; ++i) {
         const int query = first_query + ty + kSide * i;

@@ -59,7 +59,7 @@ constexpr int facts_floats(int rows) { return rows * static_cast<int>(sizeof(Row
 /// facts[r] of query first_query + r, for kM of them, one thread each; a query past the end sees no key.
 /// Nobody may still read the facts, nor read the new ones before all threads have met.
 template <int kM>
-__device__ __forceinline__ void note_rows(RowFacts* facts, const MaskRule& rule, const Sequence& sequence,
+__device__ __forceinline__ void note_rows(RowFacts* facts, const MaskRule& rule, int seqlen_k,
                                           const Rows<const float>& lse, const Rows<const float>& d,
                                           int first_query) {
   static_assert(kM <= kThreads);
@@ -68,7 +68,7 @@ __device__ __forceinline__ void note_rows(RowFacts* facts, const MaskRule& rule,
   const int query = first_query + row;
   RowFacts fact = {};
   if (query < lse.rows) {
-    const Range keys = Mask(rule, sequence.seqlen_q, sequence.seqlen_k).visible_keys(query);
+    const Range keys = Mask(rule, lse.rows, seqlen_k).visible_keys(query);
     fact = {*lse.row(query), *d.row(query), static_cast<int>(keys.begin), static_cast<int>(keys.end)};
   }
   facts[row] = fact;

@@ -72,13 +72,15 @@ struct HeadScores {
 
 /// One query head of one sequence.
 struct HeadPlace {
-  std::int64_t sequence;  // its index
-  std::int64_t head;
-  std::int64_t diagonal;  // query i stands at key i + diagonal
+  int sequence;  // its index
+  int head;
+  int diagonal;  // query i stands at key i + diagonal
 
-  __device__ __forceinline__ HeadPlace(std::int64_t index, std::int64_t head_index, const MaskRule& rule,
-                                       const Sequence& of)
-      : sequence(index), head(head_index), diagonal(Mask(rule, of.seqlen_q, of.seqlen_k).diagonal()) {}
+  __device__ __forceinline__ HeadPlace(int index, int head_index, const MaskRule& rule, int seqlen_q,
+                                       int seqlen_k)
+      : sequence(index),
+        head(head_index),
+        diagonal(static_cast<int>(Mask(rule, seqlen_q, seqlen_k).diagonal())) {}
 };
 
 /// The scores of a problem. Bias [1 or batch, 1 or nhead_q, seqlen_q, seqlen_k], slopes and sinks [nhead_q];
@@ -108,7 +110,7 @@ struct Scores {
             at.diagonal,
             drops,
             draws,
-            at.sequence * nhead_q + at.head};
+            static_cast<std::int64_t>(at.sequence) * nhead_q + at.head};
   }
 };
 

@@ -88,6 +88,7 @@ class RandomRun {
   }
 
  private:
+  /// The case's own, and where it runs.
   Options options_for(const RandomCase& drawn) const {
     Options options = options_;
     options.random.reset();
@@ -95,8 +96,6 @@ class RandomRun {
     options.problem = drawn.problem;
     options.masks = {drawn.mask};
     options.fill = drawn.fill;
-    options.warmup = 0;
-    options.repeat = 1;
     if (drawn.problem.deterministic && !options.check_determinism) options.check_determinism = 2;
     return options;
   }
@@ -106,6 +105,8 @@ class RandomRun {
     Progress silent;
     Options options = options_for(drawn);
     options.save_on_failure = save;
+    options.warmup = 0;
+    options.repeat = 1;
     try {
       ending.result = run(options, backend_, device_reason_, silent);
     } catch (const Error& error) {

@@ -37,6 +37,7 @@ TEST_P(RandomRunMutation, IsFoundAndShrunkToOneCommand) {
   EXPECT_THAT(outcome.out, HasSubstr("FAILED: random problem"));
   EXPECT_THAT(outcome.out, HasSubstr("a smaller problem that fails:\n  fmha_bwd --mask"));
   EXPECT_THAT(outcome.out, HasSubstr("--device emulator"));
+  EXPECT_THAT(outcome.out, testing::Not(HasSubstr("--repeat")));
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, RandomRunMutation,
