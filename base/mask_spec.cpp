@@ -173,7 +173,7 @@ MaskSpec mask_from(const Item& item) {
   if (plain && (name == "no_mask" || name == "0" || name == "n")) return kNoMask;
   if (plain && name == "1") return kTopLeft;
   if (plain && name == "2") return kBottomRight;
-  if (is_number(name)) {
+  if (plain && is_number(name)) {
     refuse({"'", name, "' is neither a mask nor a number of the mask before it; ", kAllowed});
   }
   refuse({"'", item.text(), "' is not a mask; ", kAllowed});
