@@ -174,7 +174,7 @@ MaskSpec mask_from(const Item& item) {
   if (plain && name == "1") return kTopLeft;
   if (plain && name == "2") return kBottomRight;
   if (plain && is_number(name)) {
-    refuse({"'", name, "' is neither a mask nor a number of the mask before it; ", kAllowed});
+    refuse({"'", name, "' is not a mask, nor a number of the one before it; ", kAllowed});
   }
   refuse({"'", item.text(), "' is not a mask; ", kAllowed});
 }
