@@ -219,7 +219,7 @@ class SharedLibrary(unittest.TestCase):
     def test_the_struct_has_the_members_of_the_header(self):
         loaded = library.Library(os.environ["FMHA_BWD_LIBRARY"])
         for member, value, code, text in (
-                ("batch", -7, 2, "--batch: -7"), ("hdim_v", 300, 2, "--hdim-v: 300"),
+                ("batch", -7, 2, "--batch: -7"), ("hdim_v", 600, 2, "--hdim-v: 600"),
                 ("dtype", 9, 2, "dtype: 9"), ("mask", 9, 2, "mask: 9"), ("layout", 9, 2, "layout: "),
                 ("scale", math.inf, 2, "--scale: inf"), ("batch", 2, 3, "'nonesuch'")):
             problem = library.problem_of(shape(layout="bhsd"))
