@@ -4,7 +4,7 @@
 // Query head g (counted over batch and heads: sequence * nhead_q + head) has a Philox stream of its own. Keys
 // 4n .. 4n + 3 of query i take the four integers of counter offset + i * ceil(seqlen_k / 4) + n, with
 // seqlen_k the longest sequence's. An element is kept where its integer is below (1 - probability) 2^32,
-// rounded to the nearest integer.
+// rounded to the nearest integer; the probability is the fp32 number.
 #pragma once
 
 #include <cstdint>

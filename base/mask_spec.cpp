@@ -110,8 +110,8 @@ MaskSpec window(Alignment alignment, std::int64_t left, std::int64_t right) {
 
 void require_numbers(const Item& item, std::size_t count) {
   if (item.numbers.size() == count) return;
-  refuse({"'", item.text(), "' has ", std::to_string(item.numbers.size()), " numbers after its colon, not ",
-          std::to_string(count)});
+  refuse({"'", item.text(), "' takes ", std::to_string(count), count == 1 ? " number" : " numbers",
+          " after its colon, not ", std::to_string(item.numbers.size())});
 }
 
 MaskSpec window_from(const Item& item) {
@@ -173,6 +173,9 @@ MaskSpec mask_from(const Item& item) {
   if (plain && (name == "no_mask" || name == "0" || name == "n")) return kNoMask;
   if (plain && name == "1") return kTopLeft;
   if (plain && name == "2") return kBottomRight;
+  if (plain && is_number(name)) {
+    refuse({"'", name, "' is not a mask, nor a number of the one before it; ", kAllowed});
+  }
   refuse({"'", item.text(), "' is not a mask; ", kAllowed});
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/sequences.h"
@@ -27,12 +28,10 @@ std::optional<std::string> complaint_about_side(const Problem& problem, const ch
                                                 const std::vector<std::int64_t>& seqlens,
                                                 std::int64_t longest, const char* pad_option,
                                                 const std::vector<std::int64_t>& padded) {
-  double rows = 0.0;
   for (const std::int64_t seqlen : seqlens) {
     if (seqlen < 0 || seqlen > kMaxExtent) {
       return std::string(option) + ": " + text(seqlen) + " is not in 0.." + text(kMaxExtent);
     }
-    rows += real(seqlen);
   }
   const std::size_t expected = problem.grouped() ? seqlens.size() : 1;
   if (!padded.empty() && padded.size() != expected) {
@@ -45,10 +44,12 @@ std::optional<std::string> complaint_about_side(const Problem& problem, const ch
       return std::string(pad_option) + ": " + text(padded[i]) + " is not in " + text(least) + ".." +
              text(kMaxExtent) + ", from the sequence's length on";
     }
-    rows += real(padded[i]);
   }
-  if (rows > real(kMaxExtent) && problem.grouped()) {
-    return std::string(option) + ": the sequences have more than " + text(kMaxExtent) + " rows together";
+  const std::vector<std::int64_t>& rows = padded.empty() ? seqlens : padded;
+  const std::int64_t sum = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+  if (problem.grouped() && sum > kMaxExtent) {
+    return std::string(padded.empty() ? option : pad_option) + ": the sequences have " + text(sum) +
+           " rows together; allowed are " + text(kMaxExtent);
   }
   return std::nullopt;
 }
@@ -72,13 +73,20 @@ std::optional<std::string> complaint_about_lengths(const Problem& p) {
     return "--layout: qkv holds Q, K and V in one tensor; allowed where --hdim-v " + text(p.hdim_v) +
            " is --hdim " + text(p.hdim_q);
   }
-  const auto rows = [&](std::int64_t seqlen, const auto& seqlens, const auto& padded) {
-    if (!padded.empty()) return padded;
-    return p.grouped() ? seqlens : std::vector{seqlen};
-  };
-  if (p.seqlen_q != p.seqlen_k || p.seqlens_q != p.seqlens_k ||
-      rows(p.seqlen_q, p.seqlens_q, p.padded_q) != rows(p.seqlen_k, p.seqlens_k, p.padded_k)) {
-    return "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have equal lengths";
+  const std::vector<Sequence> sequences = sequences_of(p);
+  for (std::size_t b = 0; b < sequences.size(); ++b) {
+    const Sequence& s = sequences[b];
+    if (s.seqlen_q == s.seqlen_k && s.place_q == s.place_k) continue;
+    return "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have equal lengths, "
+           "not " +
+           text(s.seqlen_q) + " and " + text(s.seqlen_k) + " as in sequence " + std::to_string(b) +
+           ", and equal padding";
+  }
+  if (device_rows_q(p) != device_rows_k(p)) {
+    return "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have as many rows "
+           "with "
+           "padding, not " +
+           text(device_rows_q(p)) + " and " + text(device_rows_k(p));
   }
   return std::nullopt;
 }
@@ -90,8 +98,15 @@ std::optional<std::string> complaint_about_scores(const Problem& p) {
   if (!(p.softcap >= 0.0F) || !std::isfinite(p.softcap)) {
     return "--softcap: " + std::to_string(p.softcap) + " is not allowed; 0 (none) or any positive number";
   }
+  if (p.softcap > 0.0F && !std::isfinite(1.0F / p.softcap)) {
+    return "--softcap: its reciprocal is not finite in fp32; allowed is 0 (none) or from 3e-39 on";
+  }
   if (!(p.dropout.probability >= 0.0F && p.dropout.probability < 1.0F)) {
-    return "--dropout: " + std::to_string(p.dropout.probability) + " is not in [0, 1)";
+    return "--dropout: " + std::to_string(p.dropout.probability) + " is not in [0, 1) in fp32";
+  }
+  if (p.dropout.offset > kMaxDropoutOffset) {
+    return "--dropout-offset: " + std::to_string(p.dropout.offset) + " is not in 0.." +
+           std::to_string(kMaxDropoutOffset);
   }
   return std::nullopt;
 }

@@ -29,6 +29,9 @@ std::string_view name_of(Layout layout);
 /// The inverse of name_of; nothing where no layout has that name.
 std::optional<Layout> layout_named(std::string_view name);
 
+/// So that four times a counter, as cuRAND and hipRAND count, fits in 64 bits with all of a problem's draws.
+inline constexpr std::uint64_t kMaxDropoutOffset = std::uint64_t{1} << 60;
+
 /// What an elementwise bias has of its own: [1 or batch, 1 or nhead_q, seqlen_q, seqlen_k].
 enum class BiasShape { none, shared, head, batch, full };
 
@@ -41,7 +44,7 @@ std::optional<BiasShape> bias_shape_named(std::string_view name);
 struct Dropout {
   float probability = 0.0F;  // in [0, 1)
   std::uint64_t seed = 1;
-  std::uint64_t offset = 0;  // of the Philox counter
+  std::uint64_t offset = 0;  // of the Philox counter, up to kMaxDropoutOffset
 
   bool operator==(const Dropout&) const = default;
 };

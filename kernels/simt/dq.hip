@@ -72,9 +72,8 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_kernel(
 
   float dq[kParts][kI][4] = {};
   note_rows<kM>(facts, a.mask, seqlen_k, lse_rows, d_rows, first_query);
-  const Range keys = Mask(a.mask, seqlen_q, seqlen_k).keys_of({first_query, end_query});
-  const auto end_key = static_cast<int>(keys.end);
-  for (int first_key = static_cast<int>(keys.begin) / kN * kN; first_key < end_key; first_key += kN) {
+  const Tiles keys(Mask(a.mask, seqlen_q, seqlen_k).keys_of({first_query, end_query}), kN);
+  for (int first_key = keys.begin; first_key < keys.end; first_key += kN) {
     float s[kI][kJ];
     float dp[kI][kJ];
     multiply_pair<kM, kN>(step1, q, k, v, d_o, first_query, first_key, s, dp);

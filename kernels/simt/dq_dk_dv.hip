@@ -90,8 +90,7 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
   const int first_key = static_cast<int>(blockIdx.x / heads) * kN;
   if (first_key >= seqlen_k) return;
   const int end_key = first_key + kN < seqlen_k ? first_key + kN : seqlen_k;
-  const Range queries = Mask(a.mask, seqlen_q, seqlen_k).queries_of({first_key, end_key});
-  const auto end_query = static_cast<int>(queries.end);
+  const Tiles queries(Mask(a.mask, seqlen_q, seqlen_k).queries_of({first_key, end_key}), kM);
   const auto k = a.k.keys(sequence, head_k);
   const auto v = a.v.keys(sequence, head_k);
 
@@ -106,8 +105,7 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void dq_dk_dv_k
     const auto lse_rows = a.lse.queries(sequence, head);
     const auto d_rows = a.d.queries(sequence, head);
 
-    for (int first_query = static_cast<int>(queries.begin) / kM * kM; first_query < end_query;
-         first_query += kM) {
+    for (int first_query = queries.begin; first_query < queries.end; first_query += kM) {
       float s[kI][kJ];
       float dp[kI][kJ];
       note_rows<kM>(facts, a.mask, seqlen_k, lse_rows, d_rows, first_query);

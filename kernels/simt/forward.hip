@@ -82,9 +82,9 @@ __global__ __launch_bounds__(kThreads, workgroups_for(kHeadDim)) void forward_ke
     visible[i] = query < seqlen_q ? mask.visible_keys(query) : Range{};
   }
 
-  const Range keys = mask.keys_of({first_query, first_query + kM < seqlen_q ? first_query + kM : seqlen_q});
-  const auto end_key = static_cast<int>(keys.end);
-  for (int first_key = static_cast<int>(keys.begin) / kN * kN; first_key < end_key; first_key += kN) {
+  const int end_query = first_query + kM < seqlen_q ? first_query + kM : seqlen_q;
+  const Tiles keys(mask.keys_of({first_query, end_query}), kN);
+  for (int first_key = keys.begin; first_key < keys.end; first_key += kN) {
     float s[kI][kJ] = {};
     for (int column = 0; column < q.columns; column += kDepth) {
       __syncthreads();

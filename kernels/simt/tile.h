@@ -178,6 +178,16 @@ struct Columns {
   __device__ __forceinline__ bool contains(int column) const { return begin <= column && column < end; }
 };
 
+/// The starts of the tiles of `size` that hold `range`: from begin on, below end; none where it is empty.
+struct Tiles {
+  int begin;
+  int end;
+
+  __device__ __forceinline__ Tiles(const Range& range, int size)
+      : begin(static_cast<int>(range.begin) / size * size),
+        end(range.empty() ? begin : static_cast<int>(range.end)) {}
+};
+
 /// A row of a sequence, where workgroups have kSide rows each.
 struct RowOfTile {
   std::int64_t sequence;

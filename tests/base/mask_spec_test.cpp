@@ -146,11 +146,11 @@ TEST(MaskSpec, NumbersThatAreNoneAreRefused) {
 }
 
 TEST(MaskSpec, TooFewNumbersAreRefused) {
-  EXPECT_THAT(refusal_of("t:3"), HasSubstr("'t:3' has 1 numbers after its colon, not 2"));
-  EXPECT_THAT(refusal_of("bottom_right:3,n"), HasSubstr("has 1 numbers after its colon, not 2"));
-  EXPECT_THAT(refusal_of("generic:3"), HasSubstr("has 1 numbers after its colon, not 2"));
-  EXPECT_THAT(refusal_of("prefix"), HasSubstr("has 0 numbers after its colon, not 1"));
-  EXPECT_THAT(refusal_of("xt"), HasSubstr("has 0 numbers after its colon, not 1"));
+  EXPECT_THAT(refusal_of("t:3"), HasSubstr("'t:3' takes 2 numbers after its colon, not 1"));
+  EXPECT_THAT(refusal_of("bottom_right:3,n"), HasSubstr("takes 2 numbers after its colon, not 1"));
+  EXPECT_THAT(refusal_of("generic:3"), HasSubstr("takes 2 numbers after its colon, not 1"));
+  EXPECT_THAT(refusal_of("prefix"), HasSubstr("takes 1 number after its colon, not 0"));
+  EXPECT_THAT(refusal_of("xt"), HasSubstr("takes 1 number after its colon, not 0"));
   EXPECT_THAT(refusal_of("document"), HasSubstr("has no lengths"));
   EXPECT_THAT(refusal_of("document_causal,n"), HasSubstr("has no lengths"));
 }

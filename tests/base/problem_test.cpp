@@ -220,9 +220,34 @@ TEST(Problem, LayoutQkvNeedsQueriesAndKeysAlike) {
               Optional(AllOf(StartsWith("--layout: qkv"), HasSubstr("equal lengths"))));
   problem.seqlen_k = problem.seqlen_q;
   problem.padded_q = {80};
-  EXPECT_THAT(complaint_about(problem), Optional(HasSubstr("equal lengths")));
+  EXPECT_THAT(complaint_about(problem), Optional(HasSubstr("padding, not 80 and 64")));
   problem.padded_k = {80};
   EXPECT_EQ(complaint_about(problem), std::nullopt);
+}
+
+TEST(Problem, TheSoftcapsReciprocalIsFinite) {
+  Problem problem;
+  problem.softcap = 3e-39F;
+  EXPECT_EQ(complaint_about(problem), std::nullopt);
+  problem.softcap = 1e-40F;
+  EXPECT_THAT(complaint_about(problem), Optional(StartsWith("--softcap: ")));
+}
+
+TEST(Problem, TheDropoutOffsetLeavesRoomForTheDraws) {
+  Problem problem;
+  problem.dropout.offset = kMaxDropoutOffset;
+  EXPECT_EQ(complaint_about(problem), std::nullopt);
+  ++problem.dropout.offset;
+  EXPECT_THAT(complaint_about(problem), Optional(StartsWith("--dropout-offset: 1152921504606846977 ")));
+}
+
+TEST(Problem, GroupModeCountsEitherTheLengthsOrThePaddedOnes) {
+  Problem problem;
+  make_grouped(problem, {200'000'000, 100'000'000}, {1, 1});
+  problem.padded_q = {200'000'000, 100'000'000};
+  EXPECT_EQ(complaint_about(problem), std::nullopt);
+  problem.padded_q = {500'000'000, 100'000'000};
+  EXPECT_THAT(complaint_about(problem), Optional(StartsWith("--seqlen-q-pad: ")));
 }
 
 TEST(Problem, LayoutQkvInGroupModeNeedsEveryPairOfLengthsAlike) {

@@ -144,7 +144,7 @@ TEST_P(SimtFeatures, DropsWhatTheReferenceDrops) {
     expect_right(problem);
   }
   Problem groups = small_groups();
-  groups.dropout = {0.3F, 0x123456789abcdef0U, 0xfffffffffffffff0U};
+  groups.dropout = {0.3F, 0x123456789abcdef0U, kMaxDropoutOffset};
   expect_right(groups);
 }
 

@@ -43,7 +43,7 @@ TEST_P(Refused, InOneLineThatNamesOptionValueAndWhatIsAllowed) {
 INSTANTIATE_TEST_SUITE_P(
     Names, Refused,
     testing::Values(
-        BadInput{{"--mask", "top_left:3"}, "--mask: 'top_left:3' has 1 numbers after its colon, not 2"},
+        BadInput{{"--mask", "top_left:3"}, "--mask: 'top_left:3' takes 2 numbers after its colon, not 1"},
         BadInput{{"--mask", "document:40,30"},
                  "--mask: 'document:40,30' has 70 tokens; allowed is up to 64, the longest sequence's"},
         BadInput{{"--mask", "document:40,30", "--seqlen-q", "3,69,0", "--seqlen-k", "5"},
