@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "--seqlen-k-pad: 8 is not in 9..536870911, from the sequence's length on"},
         BadInput{{"--layout", "qkv", "--seqlen-k", "65"},
                  "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have equal "
-                 "lengths"},
+                 "lengths, not 64 and 65 as in sequence 0, and equal padding"},
         BadInput{{"--layout", "qkv", "--hdim-v", "64"},
                  "--layout: qkv holds Q, K and V in one tensor; allowed where --hdim-v 64 is --hdim 128"}));
 
