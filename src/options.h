@@ -19,6 +19,7 @@ struct Options {
   std::vector<MaskSpec> masks = basic_masks();  // in the order given, each once
   Fill fill;
   std::optional<std::string> load;     // a folder whose tensors replace the drawn ones
+  bool all_loaded = false;             // it has every input, so that `fill` says nothing
   std::string device = "auto";         // as choose_device reads it
   std::optional<std::string> arch;     // nothing: what the device is
   std::string kernel = "auto";         // auto, list, or a family's name
@@ -53,7 +54,8 @@ struct CommandLine {
 };
 
 /// Reads the arguments after argv[0]. With --load, the folder's case file stands before them, and where it
-/// has none its tensors say what no option does of shape and type. Throws Error (bad_usage) whose message is
+/// has none its tensors say what no option does of shape and type. Options that would have no effect are
+/// refused. Throws Error (bad_usage) whose message is
 /// one line that names option, value and what is allowed.
 CommandLine parse_command_line(int argc, const char* const* argv);
 

@@ -72,12 +72,14 @@ std::string kernel_list(const Backend& backend, const Options& options) {
 ExitCode run_and_report(const Options& options, const Plan& planned, const Console& console) {
   if (options.output) check_writable(*options.output);
   const bool show_progress = console.err_is_terminal && !options.quiet;
-  const RunResult result = [&] {
+  const RunOutcome outcome = [&] {
     Progress progress({.out = show_progress ? &console.err : nullptr, .width = console.err_width});
     return run(options, *planned.backend, planned.device_reason, progress);
   }();
-  write_report(result, options, console);
-  return result.passed() ? ExitCode::passed : ExitCode::wrong_numbers;
+  write_report(outcome.result, options, console);
+  if (outcome.unsaved) print_error(console, outcome.unsaved->what());
+  if (!outcome.result.passed()) return ExitCode::wrong_numbers;
+  return outcome.unsaved ? outcome.unsaved->code() : ExitCode::passed;
 }
 
 ExitCode obey(const CommandLine& command_line, const Console& console, const Decorate& decorate) {
@@ -90,10 +92,6 @@ ExitCode obey(const CommandLine& command_line, const Console& console, const Dec
       print(console, version_text(platforms()));
       return ExitCode::passed;
     case Request::list_kernels:
-      if (options.output || options.format != Format::table) {
-        throw Error(ExitCode::bad_usage,
-                    "--kernel: 'list' prints a table on stdout; allowed without --format and --output");
-      }
       print(console, kernel_list(*plan(options, decorate).backend, options));
       return ExitCode::passed;
     case Request::random: {
@@ -106,18 +104,8 @@ ExitCode obey(const CommandLine& command_line, const Console& console, const Dec
   return ExitCode::bad_usage;
 }
 
-/// Control characters, a line's end among them, as "\x0a".
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
-  }
-  return line;
-}
-
 int failed(const Console& console, ExitCode code, std::string_view message) {
-  console.err << fmt::format("fmha_bwd: {}\n", one_line(message)) << std::flush;
+  print_error(console, message);
   return static_cast<int>(code);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/error.h"
 #include "reference/verify.h"
 #include "src/determinism.h"
+#include "src/files/whole_file.h"
 #include "src/kernel_choice.h"
 #include "src/measure.h"
 #include "src/outputs.h"
@@ -33,6 +35,24 @@ Passes passes_for(const Options& options, bool emulated) {
 
 using Gradients = std::vector<std::vector<float>>;  // in the order of gradients_of
 
+/// There is no right answer where the textbook's overflows: a kernel may be better, and need not be.
+void refuse_overflow(const Reference& reference, const Problem& problem, const MaskSpec& mask) {
+  for (const TensorId id : outputs_of(problem)) {
+    const std::vector<double>& exact = reference.exact.of(id);
+    const std::vector<float>& textbook = reference.textbook.of(id);
+    std::int64_t overflown = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      if (std::isfinite(exact[i]) && !std::isfinite(textbook[i])) ++overflown;
+    }
+    if (overflown == 0) continue;
+    const std::string_view dtype = name_of(problem.dtype);
+    throw Error(ExitCode::bad_usage,
+                fmt::format("--mask: {} has {} of {} elements of {} that are not finite when computed in {}; "
+                            "allowed are --std, --fill, --scale and loaded inputs whose results {} can hold",
+                            name_of(mask), overflown, exact.size(), name_of(id), dtype, dtype));
+  }
+}
+
 class Run {
  public:
   Run(const Options& options, Backend& backend, std::string device_reason, Progress& progress)
@@ -54,10 +74,11 @@ class Run {
     result_.device_reason = std::move(device_reason);
     result_.emulated = device.emulated;
     for (const MaskSpec& mask : options.masks) kernels_.push_back(choose_kernel(options, mask, backend));
-    if (options.save) save_arguments(*options.save, options_, options.masks.front(), "--save");
+    if (options.save) check_folder(*options.save, "--save");
+    if (options.save_on_failure) check_folder(*options.save_on_failure, "--save-on-failure");
   }
 
-  RunResult all_masks() {
+  RunOutcome all_masks() {
     const auto masks = static_cast<std::int64_t>(options_.masks.size());
     progress_.expect(1 + masks * (2 + (options_.verify ? 1 : 0) + (options_.check_determinism ? 1 : 0)));
     progress_.step("inputs");
@@ -67,7 +88,7 @@ class Run {
       result_.masks.push_back(one_mask(options_.masks[i], kernels_[i]));
     }
     compare_with_no_mask();
-    return std::move(result_);
+    return {std::move(result_), std::move(unsaved_)};
   }
 
  private:
@@ -116,6 +137,7 @@ class Run {
     if (options_.verify) {
       progress_.step(fmt::format("{}: reference", name));
       reference = reference_for(problem_, mask, inputs_.values(), {.threads = 0, .progress = told()});
+      refuse_overflow(*reference, problem_, mask);
       verify_outputs(outputs, *reference, result);
     }
     if (options_.check_determinism) {
@@ -155,7 +177,11 @@ class Run {
 
   void save(const Outputs& outputs, const Reference* reference, const MaskResult& result) {
     const auto into = [&](const std::string& folder, const char* option) {
-      save_case(folder, options_, result.mask, *session_, outputs, reference, option);
+      try {
+        save_case(folder, options_, result.mask, *session_, outputs, reference, option);
+      } catch (const Error& error) {
+        unsaved_ = error;
+      }
     };
     if (options_.save) into(*options_.save, "--save");
     if (options_.save_on_failure && !result.passed() && result_.passed()) {
@@ -197,12 +223,13 @@ class Run {
   std::string opened_;                 // the session's family
   std::unique_ptr<Session> session_;
   std::vector<Gradients> gradients_;  // one a mask
+  std::optional<Error> unsaved_;
 };
 
 }  // namespace
 
-RunResult run(const Options& options, Backend& backend, const std::string& device_reason,
-              Progress& progress) {
+RunOutcome run(const Options& options, Backend& backend, const std::string& device_reason,
+               Progress& progress) {
   return Run(options, backend, device_reason, progress).all_masks();
 }
 

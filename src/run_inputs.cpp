@@ -65,7 +65,7 @@ void RunInputs::place_in(Session& session) const {
 std::uint64_t RunInputs::checksum(Session& session) const {
   Checksum checksum;
   for (const TensorId id : inputs_of(options_.problem)) checksum.add(session.download(id));
-  if (is_loaded(TensorId::slopes)) checksum.add(session.download(TensorId::slopes));
+  if (options_.problem.alibi) checksum.add(session.download(TensorId::slopes));
   return checksum.value();
 }
 
@@ -86,11 +86,10 @@ std::uint64_t RunInputs::check(Session& session, bool for_reference) {
     }
     values_.of(id) = std::move(values);
   }
-  if (problem.alibi && for_reference) values_.slopes = alibi_slopes(problem.nhead_q);
-  if (is_loaded(TensorId::slopes)) {
+  if (problem.alibi) {
     const HostTensor slopes = session.download(TensorId::slopes);
     all.add(slopes);
-    values_.slopes = values_of(slopes);
+    values_.slopes = is_loaded(TensorId::slopes) ? values_of(slopes) : alibi_slopes(problem.nhead_q);
   }
   if (on_device.value() == on_cpu.value()) return all.value();
   throw Error(ExitCode::wrong_numbers,

@@ -1,6 +1,5 @@
 #include "src/saved_case.h"
 
-#include <filesystem>
 #include <vector>
 
 #include "src/files/case_file.h"
@@ -15,17 +14,14 @@ HostTensor rounded(const std::vector<double>& values, const Shape& shape) {
 
 }  // namespace
 
-void save_arguments(const std::string& folder, const Options& options, const MaskSpec& mask,
-                    const std::string& option) {
-  Options of_folder = options;
-  of_folder.load.reset();
-  write_case(folder, reproducing_arguments(of_folder, mask), option);
-}
-
 void save_case(const std::string& folder, const Options& options, const MaskSpec& mask, Session& session,
                const Outputs& outputs, const Reference* reference, const std::string& option) {
   const Problem& problem = options.problem;
-  save_arguments(folder, options, mask, option);
+  remove_saved(folder, option);
+  Options of_folder = options;
+  of_folder.load.reset();
+  of_folder.all_loaded = false;
+  write_case(folder, reproducing_arguments(of_folder, mask), option);
   std::vector<TensorId> inputs = inputs_of(problem);
   if (problem.alibi) inputs.push_back(TensorId::slopes);
   for (const TensorId id : inputs) save_tensor(folder, id, session.download(id), option);
@@ -33,8 +29,8 @@ void save_case(const std::string& folder, const Options& options, const MaskSpec
   for (const TensorId id : outputs_of(problem)) {
     save_tensor(folder, id, outputs.of(id), option);
     if (reference == nullptr) continue;
-    save_tensor(std::filesystem::path(folder) / "reference", id,
-                rounded(reference->exact.of(id), shape_of(id, problem)), option);
+    save_tensor(reference_folder(folder), id, rounded(reference->exact.of(id), shape_of(id, problem)),
+                option);
   }
 }
 

@@ -10,14 +10,10 @@
 
 namespace fmha_bwd {
 
-/// case.txt alone: the arguments that compute `mask` again from the folder's inputs. `option` begins the
-/// message of an Error (device_error), where writing fails.
-void save_arguments(const std::string& folder, const Options& options, const MaskSpec& mask,
-                    const std::string& option);
-
 /// The inputs that are on the device, which elements dropout keeps, the outputs, those of the reference
-/// (rounded to fp32) where there is one, and case.txt; named as src/files/workspace.h says. Throws as
-/// save_arguments does.
+/// (rounded to fp32) where there is one, and case.txt; named as src/files/workspace.h says. What
+/// the folder has of such files is removed first, and nothing else. `option` begins the message of an Error
+/// (device_error), where writing fails.
 void save_case(const std::string& folder, const Options& options, const MaskSpec& mask, Session& session,
                const Outputs& outputs, const Reference* reference, const std::string& option);
 

@@ -20,6 +20,13 @@ std::uint64_t size_of_file(const std::filesystem::path& path, const std::string&
 void read_file(const std::filesystem::path& path, std::uint64_t offset, std::span<std::byte> bytes,
                const std::string& option);
 
+/// Throws what write_file into that folder would throw; leaves nothing behind.
+void check_folder(const std::filesystem::path& folder, const std::string& option);
+
+/// Removes the file, and what a run that was killed left of it, where they are there. Throws Error
+/// (device_error) where that fails.
+void remove_file(const std::filesystem::path& path, const std::string& option);
+
 /// Writes the parts one after the other beside the file and renames the result, so that the file is never
 /// there in part; makes the folder where there is none. Throws Error (device_error) where that fails.
 void write_file(const std::filesystem::path& path, std::initializer_list<std::span<const std::byte>> parts,

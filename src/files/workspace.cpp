@@ -8,6 +8,7 @@
 #include "base/dropout.h"
 #include "base/error.h"
 #include "base/sequences.h"
+#include "src/files/case_file.h"
 #include "src/files/npy.h"
 #include "src/files/whole_file.h"
 
@@ -18,6 +19,8 @@ namespace {
                          const std::string& what) {
   throw Error(ExitCode::bad_usage, place_text(option, path) + " " + what);
 }
+
+constexpr const char* kDropoutMask = "dropout_mask.npy";
 
 /// One element a head.
 bool is_per_head(TensorId id) {
@@ -111,6 +114,16 @@ bool has_tensor_file(const std::filesystem::path& folder, TensorId id) {
   return std::filesystem::exists(tensor_file(folder, id), error);
 }
 
+bool has_shape_files(const std::filesystem::path& folder) {
+  return has_tensor_file(folder, TensorId::q) && has_tensor_file(folder, TensorId::k) &&
+         has_tensor_file(folder, TensorId::v);
+}
+
+bool has_all_inputs(const std::filesystem::path& folder, const Problem& problem) {
+  const std::vector<TensorId> ids = inputs_of(problem);
+  return std::all_of(ids.begin(), ids.end(), [&](TensorId id) { return has_tensor_file(folder, id); });
+}
+
 LoadedShape loaded_shape(const std::filesystem::path& folder, const std::string& option) {
   const auto header_of = [&](TensorId id) { return four_dimensions(tensor_file(folder, id), option); };
   const LoadedHeader q = header_of(TensorId::q);
@@ -122,20 +135,11 @@ LoadedShape loaded_shape(const std::filesystem::path& folder, const std::string&
            "has shape " + shape_text(extents_of(file.shape)) + "; allowed beside " + by + " is " +
                shape_text(extents_of(wanted)));
   };
-  const auto require_type = [&](const LoadedHeader& file) {
-    if (file.dtype == q.dtype) return;
-    refuse(file.path, option,
-           "is " + std::string(name_of(file.dtype)) + ", but q.npy is " + std::string(name_of(q.dtype)) +
-               "; allowed is one type for all");
-  };
   require(k, {q.shape.batch, k.shape.head, k.shape.row, q.shape.column}, "q.npy");
   require(v, {k.shape.batch, k.shape.head, k.shape.row, v.shape.column}, "k.npy");
-  require_type(k);
-  require_type(v);
   if (has_tensor_file(folder, TensorId::d_o)) {
     const LoadedHeader d_o = header_of(TensorId::d_o);
     require(d_o, {q.shape.batch, q.shape.head, q.shape.row, v.shape.column}, "q.npy and v.npy");
-    require_type(d_o);
   }
   return {q.shape.batch, q.shape.head,   k.shape.head,   q.shape.row,
           k.shape.row,   q.shape.column, v.shape.column, q.dtype};
@@ -164,9 +168,11 @@ HostTensor load_tensor(const std::filesystem::path& folder, TensorId id, const P
   const NpyHeader header = read_npy_header(path, option);
   const Shape shape = shape_of(id, problem);
   if (header.shape != extents_of(shape) && header.shape != file_shape(id, shape)) {
-    refuse(
-        path, option,
-        "has shape " + shape_text(header.shape) + "; the problem's is " + shape_text(file_shape(id, shape)));
+    const bool inferred = has_case(folder) || has_shape_files(folder);
+    refuse(path, option,
+           "has shape " + shape_text(header.shape) + "; the problem's is " +
+               shape_text(file_shape(id, shape)) +
+               (inferred ? "" : ", by the command line and its defaults"));
   }
   const DType wanted = dtype_of(id, problem);
   const DType dtype = dtype_of(header.type, path, option);
@@ -184,6 +190,17 @@ void save_tensor(const std::filesystem::path& folder, TensorId id, const HostTen
             option);
 }
 
+void remove_saved(const std::filesystem::path& folder, const std::string& option) {
+  std::vector<std::filesystem::path> files = {case_file(folder), folder / kDropoutMask};
+  for (const TensorId id : kAllTensors) {
+    files.push_back(tensor_file(folder, id));
+    files.push_back(tensor_file(reference_folder(folder), id));
+  }
+  for (const std::filesystem::path& file : files) remove_file(file, option);
+}
+
+std::filesystem::path reference_folder(const std::filesystem::path& folder) { return folder / "reference"; }
+
 void save_dropout_mask(const std::filesystem::path& folder, const Problem& problem,
                        const std::string& option) {
   const DropoutDraws draws = dropout_draws(problem);
@@ -200,7 +217,7 @@ void save_dropout_mask(const std::filesystem::path& folder, const Problem& probl
     }
     ++sequence;
   }
-  write_npy(folder / "dropout_mask.npy", NpyType::boolean, extents_of(shape), kept, option);
+  write_npy(folder / kDropoutMask, NpyType::boolean, extents_of(shape), kept, option);
 }
 
 }  // namespace fmha_bwd

@@ -1,6 +1,7 @@
 // Every option with its help.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <memory>
 
 #include "base/error.h"
 #include "src/options.h"
@@ -67,6 +68,12 @@ class Declaration {
   void flag(const char* name, bool& value, const char* description) {
     app_.add_flag(name, value, description)->group(heading_)->disable_flag_override();
   }
+  /// "--NAME,!--no-NAME"; the last one counts.
+  void toggle(const char* names, std::optional<bool>& value, const char* description) {
+    const auto ignore = [](std::int64_t) {};  // the sum of all of them
+    const auto set = [&value](const std::string& text) { value = text == "true"; };
+    app_.add_flag_function(names, ignore, description)->each(set)->group(heading_)->disable_flag_override();
+  }
 
  private:
   CLI::App& app_;
@@ -93,7 +100,8 @@ void declare_problem(Declaration& add, Arguments& a) {
   add.option("--layout", "NAME", a.layout,
              "bhsd, bshd, or qkv (bshd with Q, K and V in one tensor): the order in\n"
              "device memory of batch, head, row (s) and column (d) [bhsd]");
-  add.flag("--deterministic", a.deterministic, "only kernels that give the same bits in every run");
+  add.toggle("--deterministic,!--no-deterministic", a.deterministic,
+             "only kernels that give the same bits in every run");
 
   add.heading("Scores");
   add.option("--scale", "X", a.scale, "of the scores Q K^T [1/sqrt(hdim)]");
@@ -101,8 +109,9 @@ void declare_problem(Declaration& add, Arguments& a) {
   add.option("--bias", "SHAPE", a.bias,
              "added to the scores, dBias is computed too: none, shared by all, head,\n"
              "batch or full (one for each); or n, e, e:1 (head), e:2 (full) [none]");
-  add.flag("--alibi", a.alibi, "scores fall off linearly with the distance from the diagonal");
-  add.flag("--sink", a.sink, "a score of each head in every softmax's sum; dSink is computed too");
+  add.toggle("--alibi,!--no-alibi", a.alibi, "scores fall off linearly with the distance from the diagonal");
+  add.toggle("--sink,!--no-sink", a.sink,
+             "a score of each head in every softmax's sum; dSink is computed too");
   add.option("--dropout", "P", a.dropout, "P is dropped with this probability, in [0, 1) [0]");
   add.option("--dropout-seed", "N", a.dropout_seed, "of dropout's random numbers [1]");
   add.option("--dropout-offset", "N", a.dropout_offset, "how many fours of them are skipped [0]");
@@ -156,12 +165,23 @@ void declare_report(Declaration& add, Arguments& a) {
   add.flag("--version", a.version, "the version, and the platforms and architectures built in");
 }
 
+/// Without what CLI11 says of a flag that is turned off: "{false}".
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+    return CLI::detail::find_and_replace(CLI::Formatter::make_option_name(option, is_positional), "{false}",
+                                         "");
+  }
+};
+
 /// Declares every option on `app`; parsing fills `arguments`.
 void declare(CLI::App& app, Arguments& arguments) {
   app.set_help_flag();
   app.allow_extras();
   app.option_defaults()->take_last();
-  app.get_formatter()->column_width(26);
+  const auto formatter = std::make_shared<Formatter>();
+  formatter->column_width(26);
+  app.formatter(formatter);
   Declaration declaration(app);
   declare_problem(declaration, arguments);
   declare_inputs(declaration, arguments);

@@ -1,7 +1,6 @@
 // From arguments to options.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <limits>
 
 #include "base/error.h"
@@ -10,6 +9,8 @@
 #include "src/files/workspace.h"
 #include "src/options.h"
 #include "src/options/arguments.h"
+#include "src/options/effect.h"
+#include "src/options/loaded.h"
 #include "src/options/problem.h"
 #include "src/options/values.h"
 
@@ -25,77 +26,10 @@ constexpr std::array<std::string_view, 2> kVerify = {"full", "none"};
 constexpr std::array<std::string_view, 2> kFillDO = {"fill", "ones"};
 constexpr std::array<std::string_view, 5> kFills = {"normal", "uniform", "integers", "zeros", "extreme"};
 
-constexpr std::array<std::string_view, 10> kWithRandom = {
-    "--random",          "--seed",    "--device", "--arch", "--kernel", "--verify", "--check-determinism",
-    "--save-on-failure", "--verbose", "--quiet"};
-constexpr std::array<std::string_view, 7> kNotInACase = {
-    "--load", "--random", "--output", "--save", "--save-on-failure", "--help", "--version"};
-
-template <std::size_t N>
-bool is_among(const std::array<std::string_view, N>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 void refuse_extra(const std::optional<std::string>& extra) {
   if (!extra) return;
   refuse(*extra, extra->starts_with('-') ? "no such option; see --help"
                                          : "not an option; every value follows its option, see --help");
-}
-
-/// The arguments of the folder's case file.
-void read_case_file(const std::filesystem::path& folder, Arguments& arguments) {
-  const std::string where = place_text("--load", case_file(folder));
-  read_arguments(read_case(folder, "--load"), arguments);
-  if (arguments.extra) {
-    refuse(where,
-           fmt::format("'{}' is neither an option nor an option's value; see --help", *arguments.extra));
-  }
-  for (const std::string& name : arguments.given) {
-    if (is_among(kNotInACase, name)) refuse(where, name + " is not allowed in a case file");
-  }
-}
-
-/// What the folder's tensors say of shape and type, where no argument does.
-void infer_shape(const std::filesystem::path& folder, Arguments& arguments) {
-  if (has_tensor_file(folder, TensorId::slopes)) arguments.alibi = true;
-  if (has_tensor_file(folder, TensorId::sink)) arguments.sink = true;
-  for (const TensorId id : {TensorId::q, TensorId::k, TensorId::v}) {
-    if (!has_tensor_file(folder, id)) return;
-  }
-  const LoadedShape shape = loaded_shape(folder, "--load");
-  const auto set = [](Arguments::Value& value, std::int64_t loaded) {
-    if (!value) value = std::to_string(loaded);
-  };
-  set(arguments.nhead, shape.nhead_q);
-  set(arguments.nhead_k, shape.nhead_k);
-  set(arguments.hdim, shape.hdim_q);
-  set(arguments.hdim_v, shape.hdim_v);
-  if (!arguments.dtype) arguments.dtype = std::string(name_of(shape.dtype));
-  if (is_grouped(arguments)) return;
-  set(arguments.batch, shape.batch);
-  set(arguments.seqlen_q, shape.seqlen_q);
-  set(arguments.seqlen_k, shape.seqlen_k);
-}
-
-/// Those of the command line, over those that a loaded folder has.
-Arguments arguments_of(const std::vector<std::string>& words) {
-  Arguments arguments;
-  read_arguments(words, arguments);
-  if (arguments.help || arguments.version || !arguments.load) return arguments;
-  require_value("--load", *arguments.load);
-  const std::filesystem::path folder = *arguments.load;
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(folder, ignored)) {
-    refuse("--load", fmt::format("'{}' is not a folder", folder.string()));
-  }
-  if (has_case(folder)) {
-    Arguments both;
-    read_case_file(folder, both);
-    read_arguments(words, both);
-    return both;
-  }
-  infer_shape(folder, arguments);
-  return arguments;
 }
 
 std::vector<MaskSpec> masks_of(const std::vector<std::string>& lists, const Problem& problem) {
@@ -172,11 +106,7 @@ void set_report(Options& options, const Arguments& arguments) {
 }
 
 Options options_from(const Arguments& arguments) {
-  if (arguments.random) {
-    for (const std::string& name : arguments.given) {
-      if (!is_among(kWithRandom, name)) refuse(name, "not allowed together with --random");
-    }
-  }
+  refuse_what_the_request_ignores(arguments);
   Options options;
   options.problem = problem_from(arguments);
   options.load = arguments.load;
@@ -190,7 +120,21 @@ Options options_from(const Arguments& arguments) {
   options.fill = fill_from(arguments);
   set_run(options, arguments);
   set_report(options, arguments);
+  if (options.load) options.all_loaded = has_all_inputs(*options.load, options.problem);
+  refuse_what_has_no_effect(arguments, options);
   return options;
+}
+
+/// options_from; where a value of the case file is wrong, the complaint says so.
+Options options_of(const Arguments& arguments) {
+  try {
+    return options_from(arguments);
+  } catch (const Error& error) {
+    const std::string complaint = error.what();
+    const std::string option = complaint.substr(0, complaint.find(':'));
+    if (!contains(arguments.in_case, option) || contains(arguments.given, option)) throw;
+    refuse(place_text("--load", case_file(*arguments.load)), complaint);
+  }
 }
 
 }  // namespace
@@ -214,7 +158,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   const Arguments arguments = arguments_of({argv + std::min(argc, 1), argv + argc});
   if (arguments.help) return {Request::help, {}};
   if (arguments.version) return {Request::version, {}};
-  CommandLine command_line{Request::run, options_from(arguments)};
+  CommandLine command_line{Request::run, options_of(arguments)};
   refuse_extra(arguments.extra);
   if (command_line.options.random) command_line.request = Request::random;
   if (command_line.options.kernel == "list") command_line.request = Request::list_kernels;

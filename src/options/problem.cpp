@@ -100,8 +100,8 @@ void set_scores(Problem& problem, const Arguments& arguments) {
     }
   }
   if (arguments.bias) problem.bias = bias_from(*arguments.bias);
-  problem.alibi = arguments.alibi;
-  problem.sink = arguments.sink;
+  problem.alibi = arguments.alibi.value_or(false);
+  problem.sink = arguments.sink.value_or(false);
   if (arguments.dropout) {
     problem.dropout.probability = finite_number("--dropout", *arguments.dropout);
     if (!(problem.dropout.probability >= 0.0F && problem.dropout.probability < 1.0F)) {
@@ -144,7 +144,7 @@ Problem problem_from(const Arguments& arguments) {
   }
   is_grouped(arguments) ? set_length_lists(problem, arguments) : set_one_length(problem, arguments);
   set_scores(problem, arguments);
-  problem.deterministic = arguments.deterministic;
+  problem.deterministic = arguments.deterministic.value_or(false);
   if (const auto complaint = complaint_about(problem)) throw Error(ExitCode::bad_usage, *complaint);
   return problem;
 }

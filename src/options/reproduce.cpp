@@ -30,8 +30,9 @@ class Reproduction {
   void add(const char* option, const std::optional<Value>& value) {
     if (value) always(option, *value);
   }
-  void flag(const char* option, bool value) {
-    if (value) arguments_.emplace_back(option);
+  void flag(const char* name, bool value) {
+    if (value) arguments_.push_back(fmt::format("--{}", name));
+    if (!value && complete_) arguments_.push_back(fmt::format("--no-{}", name));
   }
   /// One length for all where they are equal; nothing where there is none.
   void lengths(const char* option, const std::vector<std::int64_t>& list) {
@@ -66,21 +67,24 @@ void add_shape(Reproduction& result, const Problem& problem, const Problem& defa
   result.add("--hdim-v", problem.hdim_v, problem.hdim_q);
   result.add("--dtype", name_of(problem.dtype), name_of(defaults.dtype));
   result.add("--layout", name_of(problem.layout), name_of(defaults.layout));
-  result.flag("--deterministic", problem.deterministic);
+  result.flag("deterministic", problem.deterministic);
 }
 
 void add_scores(Reproduction& result, const Problem& problem, const Problem& defaults) {
   result.add("--scale", problem.scale, default_scale(problem.hdim_q));
   result.add("--softcap", problem.softcap, defaults.softcap);
   result.add("--bias", name_of(problem.bias), name_of(defaults.bias));
-  result.flag("--alibi", problem.alibi);
-  result.flag("--sink", problem.sink);
+  result.flag("alibi", problem.alibi);
+  result.flag("sink", problem.sink);
   result.add("--dropout", problem.dropout.probability, defaults.dropout.probability);
+  if (problem.dropout.probability == 0.0F) return;
   result.add("--dropout-seed", problem.dropout.seed, defaults.dropout.seed);
   result.add("--dropout-offset", problem.dropout.offset, defaults.dropout.offset);
 }
 
 void add_inputs(Reproduction& result, const Options& options, const Fill& defaults) {
+  result.add("--load", options.load);
+  if (options.all_loaded) return;
   const Fill& fill = options.fill;
   result.add("--fill", name_of(fill.kind), name_of(defaults.kind));
   result.add("--fill-do", fill.d_o_is_one ? "ones" : "fill", std::string_view("fill"));
@@ -88,7 +92,6 @@ void add_inputs(Reproduction& result, const Options& options, const Fill& defaul
   if (fill.kind == FillKind::normal) {
     result.add("--std", fill.standard_deviation, defaults.standard_deviation);
   }
-  result.add("--load", options.load);
 }
 
 void add_run(Reproduction& result, const Options& options, const Options& defaults) {

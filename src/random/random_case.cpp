@@ -126,11 +126,12 @@ MaskSpec draw_mask(Choices& choose, const Problem& problem) {
       return mask;
     }
     default: {
+      if (longest == 0) return kNoMask;  // no documents of nothing
       MaskSpec mask{.alignment = Alignment::top_left, .document_ends = {}};
       if (choose.one_in(2)) mask.right = 0;
       std::int64_t end = 0;
       while (mask.document_ends.empty() || (mask.document_ends.size() < 5 && end < longest)) {
-        end = std::min(std::max<std::int64_t>(longest, 1), end + choose.between(1, longest / 2 + 1));
+        end = std::min(longest, end + choose.between(1, longest / 2 + 1));
         mask.document_ends.push_back(end);
       }
       return mask;

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/sequences.h"
+#include "src/files/whole_file.h"
 #include "src/progress.h"
 #include "src/random/random_case.h"
 #include "src/random/shrink.h"
@@ -54,8 +56,10 @@ struct Ending {
   bool refused = false;  // by the kernel that was asked for
   std::string error;     // what the device said, where it stopped the run
   std::string kernel;
+  std::optional<bool> differs;  // whether repeated runs do, where they may; nothing where none was repeated
   std::int64_t inconclusive = 0;
   RunResult result;
+  std::optional<Error> unsaved;
 };
 
 class RandomRun {
@@ -69,10 +73,11 @@ class RandomRun {
     const bool shown = console_.err_is_terminal && !options_.quiet;
     Progress progress({.out = shown ? &console_.err : nullptr, .width = console_.err_width});
     progress.expect(count);
+    if (options_.save_on_failure) check_folder(*options_.save_on_failure, "--save-on-failure");
     for (std::int64_t number = 0; number < count; ++number) {
       progress.step(fmt::format("random problem {} of seed {}", number, options_.fill.seed));
       const RandomCase drawn = draw_case(options_.fill.seed, static_cast<std::uint64_t>(number));
-      const Ending ending = end_of(drawn);
+      const Ending ending = naming(number, drawn, [&] { return end_of(drawn); });
       if (ending.refused) {
         ++refused_;
         continue;
@@ -100,6 +105,33 @@ class RandomRun {
     return options;
   }
 
+  std::string command(const RandomCase& of) const { return reproducing_command(options_for(of), of.mask); }
+
+  /// What `action` returns; where the device or the memory gives out, the error says at which problem.
+  template <class Action>
+  Ending naming(std::int64_t number, const RandomCase& drawn, const Action& action) const {
+    const auto stop = [&](std::string_view reason) {
+      throw Error(ExitCode::device_error, fmt::format("random problem {} of seed {}: {}; {}", number,
+                                                      options_.fill.seed, reason, command(drawn)));
+    };
+    try {
+      return action();
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::device_error) stop(error.what());
+      throw;
+    } catch (const std::bad_alloc&) {
+      stop("out of host memory");
+      throw;
+    }
+  }
+
+  /// An error that says that the case fails: what the kernels did wrong, as the emulator finds out, too, but
+  /// not a GPU that gives out.
+  bool is_failure(const Error& error) const {
+    return error.code() == ExitCode::wrong_numbers ||
+           (error.code() == ExitCode::device_error && backend_.device().emulated);
+  }
+
   Ending end_of(const RandomCase& drawn, const std::optional<std::string>& save = std::nullopt) {
     Ending ending;
     Progress silent;
@@ -108,14 +140,19 @@ class RandomRun {
     options.warmup = 0;
     options.repeat = 1;
     try {
-      ending.result = run(options, backend_, device_reason_, silent);
+      RunOutcome outcome = run(options, backend_, device_reason_, silent);
+      ending.result = std::move(outcome.result);
+      ending.result.masks.front().command = command(drawn);
+      ending.unsaved = std::move(outcome.unsaved);
     } catch (const Error& error) {
       ending.refused = error.code() == ExitCode::unsupported;
-      if (error.code() == ExitCode::bad_usage) throw;
+      if (!ending.refused && !is_failure(error)) throw;
       ending.error = error.what();
       return ending;
     }
     const MaskResult& mask = ending.result.masks.front();
+    if (mask.determinism && !mask.determinism->required)
+      ending.differs = mask.determinism->difference.has_value();
     ending.passed = mask.passed();
     ending.kernel = mask.kernel;
     ending.inconclusive = std::count_if(mask.verdicts.begin(), mask.verdicts.end(),
@@ -127,6 +164,7 @@ class RandomRun {
     ++passed_;
     ++kernels_[ending.kernel];
     inconclusive_ += ending.inconclusive;
+    if (ending.differs) ++(*ending.differs ? differed_ : repeated_);
     for (const std::string& feature : features_of(drawn)) ++features_[feature];
   }
 
@@ -157,38 +195,77 @@ class RandomRun {
         text += fmt::format("  {} tensors were inconclusive: rounding may be as large as they are\n",
                             inconclusive_);
       }
-      if (refused_ > 0)
-        text += fmt::format("  {} problems were refused by {}\n", refused_,
-                            options_.kernel == "auto" ? "every kernel" : options_.kernel);
+    }
+    if (options_.check_determinism) {
+      text += fmt::format("  without --deterministic: {} problems repeated their bits, {} did not\n",
+                          repeated_, differed_);
+    }
+    if (refused_ > 0) {
+      text += fmt::format("  {} problems were refused by {}\n", refused_,
+                          options_.kernel == "auto" ? "every kernel" : options_.kernel);
     }
     if (passed_ == 0) {
       print(console_, text + "nothing ran\n");
       return ExitCode::unsupported;
     }
     const char* verb = options_.verify ? "agree with the fp64 reference" : "ran unchecked";
-    print(console_, text + fmt::format("{}: {} of {} random problems {}\n",
-                                       options_.verify ? "passed" : "not verified", passed_, passed_, verb));
+    print(console_,
+          text + fmt::format("{}: {} of {} random problems {}\n", options_.verify ? "passed" : "not verified",
+                             passed_, *options_.random, verb));
     return ExitCode::passed;
   }
 
-  void report_failure(std::int64_t number, const RandomCase& drawn, const Ending& ending) {
-    const auto fails = [&](const RandomCase& candidate) {
-      const Ending other = end_of(candidate);
-      return !other.passed && !other.refused;
+  /// The smallest case found that fails, and how it ends when it is run once more.
+  struct Smaller {
+    RandomCase drawn;
+    Ending ending;
+    std::string stopped_by;  // what kept it from being run once more
+  };
+
+  Smaller smaller_than(const RandomCase& drawn) {
+    Smaller smaller;
+    const auto stopped = [&](const auto& action) {
+      try {
+        if (smaller.stopped_by.empty()) action();
+      } catch (const std::exception& error) {
+        const auto* known = dynamic_cast<const Error*>(&error);
+        if (known != nullptr && known->code() == ExitCode::bad_usage) return;  // its inputs cannot be held
+        smaller.stopped_by = error.what();
+      }
     };
-    const auto command = [&](const RandomCase& of) { return reproducing_command(options_for(of), of.mask); };
-    const RandomCase smallest = shrunk(drawn, fails);
-    const Ending end = end_of(smallest, options_.save_on_failure);
+    smaller.drawn = shrunk(drawn, [&](const RandomCase& candidate) {
+      bool fails = false;
+      stopped([&] {
+        const Ending other = end_of(candidate);
+        fails = !other.passed && !other.refused;
+      });
+      return fails;
+    });
+    stopped([&] { smaller.ending = end_of(smaller.drawn, options_.save_on_failure); });
+    return smaller;
+  }
+
+  void report_failure(std::int64_t number, const RandomCase& drawn, const Ending& ending) {
+    const Smaller smaller = smaller_than(drawn);
+    const Ending& end = smaller.ending;
+    const bool comes_back = !end.passed && smaller.stopped_by.empty();
     std::string text = fmt::format("FAILED: random problem {} of seed {}, after {} that passed\n  {}\n",
                                    number, options_.fill.seed, passed_, command(drawn));
     if (!ending.error.empty()) text += fmt::format("  {}\n", ending.error);
-    text += fmt::format("a smaller problem that fails:\n  {}\n", command(smallest));
+    text += fmt::format("{}:\n  {}\n",
+                        comes_back   ? "a smaller problem that fails"
+                        : end.passed ? "it does not fail every time; this one failed, and then passed"
+                                     : "a smaller problem that failed",
+                        command(smaller.drawn));
     if (!end.error.empty()) {
       text += fmt::format("  {}\n", end.error);
-    } else if (!options_.quiet) {
-      text += "\n" + report_text(end.result, options_for(smallest), console_.out_colour, console_.out_width);
+    } else if (comes_back && !options_.quiet) {
+      text +=
+          "\n" + report_text(end.result, options_for(smaller.drawn), console_.out_colour, console_.out_width);
     }
     print(console_, text);
+    if (!smaller.stopped_by.empty()) print_error(console_, smaller.stopped_by);
+    if (end.unsaved) print_error(console_, end.unsaved->what());
   }
 
   const Options& options_;
@@ -198,6 +275,8 @@ class RandomRun {
   std::int64_t passed_ = 0;
   std::int64_t refused_ = 0;
   std::int64_t inconclusive_ = 0;
+  std::int64_t repeated_ = 0;  // of those that need not, in every bit
+  std::int64_t differed_ = 0;
   std::map<std::string, std::int64_t> kernels_;
   std::map<std::string, std::int64_t> features_;
 };

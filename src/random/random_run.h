@@ -18,8 +18,9 @@ namespace fmha_bwd {
 /// came up; at the first failure a smaller failing problem, its report and the command that computes it
 /// again. Problems that options.kernel refuses are counted and left out.
 ///
-/// Returns passed; wrong_numbers at a failure; unsupported where the kernel refused all. Throws Error as
-/// `run` does where the device cannot be used.
+/// Returns passed; wrong_numbers at a failure, which a fault that the emulator finds in a kernel is too;
+/// unsupported where the kernel refused all. Throws Error as `run` does; device_error, which names the
+/// problem and its command, where a GPU or the memory gives out.
 ExitCode run_random(const Options& options, Backend& backend, const std::string& device_reason,
                     const Console& console);
 

@@ -124,13 +124,18 @@ void add_with_smaller_shapes(Cases& cases, const RandomCase& failing) {
   for (const std::int64_t hdim : smaller(p.hdim_v, 1)) with_head_dims(p.hdim_q, hdim);
 }
 
-/// Documents past the end of the longest sequence are cut off.
+/// Documents past the end of the longest sequence are cut off; where all are empty there is none.
 void fit_mask(RandomCase& candidate) {
   const std::int64_t longest = std::max(candidate.problem.seqlen_q, candidate.problem.seqlen_k);
   std::vector<std::int64_t>& ends = candidate.mask.document_ends;
   const bool has_documents = !ends.empty();
   std::erase_if(ends, [longest](std::int64_t end) { return end > longest; });
-  if (has_documents && ends.empty()) ends = {std::max<std::int64_t>(longest, 1)};
+  if (!has_documents || !ends.empty()) return;
+  if (longest > 0) {
+    ends = {longest};
+  } else {
+    candidate.mask = kNoMask;
+  }
 }
 
 }  // namespace

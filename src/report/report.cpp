@@ -40,9 +40,12 @@ fs::path behind_links(const fs::path& path) {
   return error ? path : target;
 }
 
+/// Not there yet: what a killed run with this one's number left is removed.
 fs::path partial_beside(const fs::path& path) {
   fs::path partial = behind_links(path);
   partial += fmt::format(".{}.partial", getpid());
+  std::error_code ignored;
+  fs::remove(partial, ignored);
   return partial;
 }
 
@@ -75,6 +78,15 @@ std::string report_text(const RunResult& run, const Options& options, bool colou
 void print(const Console& console, const std::string& text) {
   console.out << text << std::flush;
   if (!console.out) throw Error(ExitCode::device_error, "cannot write to stdout");
+}
+
+void print_error(const Console& console, std::string_view message) {
+  std::string line;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  console.err << fmt::format("fmha_bwd: {}\n", line) << std::flush;
 }
 
 void check_writable(const fs::path& path) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "src/options.h"
@@ -15,6 +16,10 @@ std::string report_text(const RunResult& run, const Options& options, bool colou
 
 /// Writes `text` to console.out. Throws Error (device_error) where that fails.
 void print(const Console& console, const std::string& text);
+
+/// Writes "fmha_bwd: message" to console.err as one line: control characters, a line's end among them, become
+/// "\x0a".
+void print_error(const Console& console, std::string_view message);
 
 /// Throws what write_file would where the file cannot be written, so that a long run is not in vain.
 void check_writable(const std::filesystem::path& path);

@@ -84,24 +84,30 @@ std::string failure_in_short(const TensorVerdict& verdict) {
                      verdict.guard_damaged ? "written past its end or into its padding" : "off by L2 norm");
 }
 
-/// "dQ 41%, dK 35%, dV 20% of the error budget", or what failed.
+/// "dQ 41%, dK 35% of the error budget; dV inconclusive", or what failed.
 std::string judgement(const MaskResult& mask) {
   std::vector<std::string> failures;
   std::vector<std::string> shares;
+  std::vector<std::string_view> inconclusive;
   for (const TensorVerdict& verdict : mask.verdicts) {
     if (!verdict.passed) failures.push_back(failure_in_short(verdict));
     if (!is_gradient(verdict.id)) continue;
-    shares.push_back(
-        fmt::format("{} {}", name_of(verdict.id),
-                    verdict.conclusive() ? share_text(verdict.budget_share(), Numbers{}) : "inconclusive"));
+    const std::string_view name = name_of(verdict.id);
+    if (verdict.conclusive()) {
+      shares.push_back(fmt::format("{} {}", name, share_text(verdict.budget_share(), Numbers{})));
+    } else {
+      inconclusive.push_back(name);
+    }
   }
   const bool differs = mask.determinism && mask.determinism->difference;
   const bool required = differs && mask.determinism->required;
   if (required) failures.push_back(difference_text(*mask.determinism->difference));
   if (!failures.empty()) return fmt::format("{}", fmt::join(failures, ", "));
-  std::string text = shares.empty() ? "" : fmt::format("{} of the error budget", fmt::join(shares, ", "));
-  if (differs) text += fmt::format("{}runs differ, as is allowed", text.empty() ? "" : "; ");
-  return text;
+  std::vector<std::string> parts;
+  if (!shares.empty()) parts.push_back(fmt::format("{} of the error budget", fmt::join(shares, ", ")));
+  if (!inconclusive.empty()) parts.push_back(fmt::format("{} inconclusive", fmt::join(inconclusive, ", ")));
+  if (differs) parts.emplace_back("runs differ, as is allowed");
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 Cell verdict_cell(Verdict verdict) {

@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "--seqlen-k-pad: 8 is not in 9..536870911, from the sequence's length on"},
         BadInput{{"--layout", "qkv", "--seqlen-k", "65"},
                  "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have equal "
-                 "lengths"},
+                 "lengths, not 64 and 65 as in sequence 0, and equal padding"},
         BadInput{{"--layout", "qkv", "--hdim-v", "64"},
                  "--layout: qkv holds Q, K and V in one tensor; allowed where --hdim-v 64 is --hdim 128"}));
 
@@ -140,17 +140,15 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Runs, Refused,
-    testing::Values(
-        BadInput{{"--check-determinism", "1"}, "--check-determinism: 1 is not in 2..1000000"},
-        BadInput{{"--random", "0"}, "--random: 0 is not in 1..1000000000"},
-        BadInput{{"--random", "5", "--hdim", "64"},
-                 "--hdim: not allowed together with --random"},
-        BadInput{{"--random", "5", "--mask", "n"},
-                 "--mask: not allowed together with --random"},
-        BadInput{{"--random", "5", "--sink"}, "--sink: not allowed together with --random"},
-        BadInput{{"--load", "/nonexistent"}, "--load: '/nonexistent' is not a folder"},
-        BadInput{{"--load"}, "--load: no value given; see --help"},
-        BadInput{{"--save", "x"}, "--save: holds the tensors of one mask; allowed with one --mask, not 3"}));
+    testing::Values(BadInput{{"--check-determinism", "1"}, "--check-determinism: 1 is not in 2..1000000"},
+                    BadInput{{"--random", "0"}, "--random: 0 is not in 1..1000000000"},
+                    BadInput{{"--random", "5", "--hdim", "64"}, "--hdim: not allowed together with --random"},
+                    BadInput{{"--random", "5", "--mask", "n"}, "--mask: not allowed together with --random"},
+                    BadInput{{"--random", "5", "--sink"}, "--sink: not allowed together with --random"},
+                    BadInput{{"--load", "/nonexistent"}, "--load: '/nonexistent' is not a folder"},
+                    BadInput{{"--load"}, "--load: no value given; see --help"},
+                    BadInput{{"--save", "x"},
+                             "--save: holds the tensors of one mask; allowed with one --mask, not 3"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Shape, Refused,
@@ -170,6 +168,13 @@ INSTANTIATE_TEST_SUITE_P(
                     BadInput{{"--output", "--quiet"}, "--output: no value given; see --help"},
                     BadInput{{"--quiet=maybe"}, "--quiet: takes no value"},
                     BadInput{{"--quiet", "--verbose"}, "--quiet: not allowed together with --verbose"}));
+
+TEST(Options, TheLastOfAFlagAndItsOppositeCounts) {
+  EXPECT_FALSE(options({"--sink", "--no-sink"}).problem.sink);
+  EXPECT_TRUE(options({"--no-sink", "--sink"}).problem.sink);
+  EXPECT_FALSE(options({"--alibi", "--no-alibi"}).problem.alibi);
+  EXPECT_TRUE(options({"--no-deterministic", "--deterministic", "--deterministic"}).problem.deterministic);
+}
 
 TEST(Options, WithoutArgumentsAreTheDefaults) {
   const CommandLine command_line = parse({});
@@ -398,8 +403,8 @@ TEST(Help, NamesEveryOptionAndExitCodeWithinAHundredColumns) {
                              "--seqlen-k-pad",
                              "--softcap",
                              "--bias",
-                             "--alibi",
-                             "--sink",
+                             "--alibi,--no-alibi ",
+                             "--sink,--no-sink ",
                              "--dropout P",
                              "--dropout-seed",
                              "--dropout-offset",

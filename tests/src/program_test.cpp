@@ -172,6 +172,7 @@ TEST(Program, RefusesInputsThatTheTypeCannotHold) {
 TEST(Program, SaysWhereAVerdictCannotTellZerosFromTheTensor) {
   const std::vector<std::string> tiny = small({"--std", "0.002", "--mask", "top_left"});
   EXPECT_THAT(run_with(tiny).out, HasSubstr("top_left dQ: inconclusive"));
+  EXPECT_THAT(run_with(tiny).out, HasSubstr("% of the error budget; dQ, dK inconclusive"));
   EXPECT_THAT(run_with(small({"--mask", "top_left"})).out, Not(HasSubstr("inconclusive")));
   std::vector<std::string> as_json = tiny;
   as_json.insert(as_json.end(), {"--format", "json"});

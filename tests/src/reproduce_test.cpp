@@ -192,7 +192,98 @@ TEST_F(Load, RefusesACaseFileThatIsNotOne) {
   write({"--nope", "x"});
   EXPECT_EQ(refusal({}), where + "'--nope' is neither an option nor an option's value; see --help");
   write({"--hdim", "0"});
-  EXPECT_EQ(refusal({}), "--hdim: 0 is not in 1..512");
+  EXPECT_EQ(refusal({}), where + "--hdim: 0 is not in 1..512");
+  EXPECT_EQ(refusal({"--hdim", "513"}), "--hdim: 513 is not in 1..512");
+  EXPECT_EQ(loaded({"--hdim", "8"}).problem.hdim_q, 8);
+  write({"--hdim", "abc"});
+  EXPECT_EQ(refusal({}), where + "--hdim: 'abc' is not a whole number");
+  write({"--hdim"});
+  EXPECT_EQ(refusal({}), where + "--hdim: no value given; see --help");
+}
+
+TEST_F(Load, RefusesAFileThatTheCaseDoesNotUseUnlessAnOptionDecides) {
+  struct Feature {
+    TensorId id;
+    const char* complaint;
+    std::vector<std::vector<std::string>> deciding;
+  };
+  const std::vector<Feature> features = {
+      {TensorId::sink,
+       "sink.npy' is there, but the problem has no sinks; allowed with --sink or --no-sink",
+       {{"--sink"}, {"--no-sink"}}},
+      {TensorId::slopes,
+       "slopes.npy' is there, but the problem has no ALiBi; allowed with --alibi or --no-alibi",
+       {{"--alibi"}, {"--no-alibi"}}},
+      {TensorId::bias,
+       "bias.npy' is there, but the problem has no bias; allowed with --bias SHAPE or --bias none",
+       {{"--bias", "shared"}, {"--bias", "none"}}}};
+  for (const Feature& feature : features) {
+    write_case(folder_, {"--hdim", "16"}, "--save");
+    write_tensor(feature.id, {1, 1, 1, 1}, DType::fp32);
+    EXPECT_EQ(refusal({}), "--load: '" + (folder_ / "").string() + feature.complaint);
+    for (const std::vector<std::string>& words : feature.deciding) {
+      EXPECT_EQ(refusal(words), "nothing was thrown");
+      write_case(folder_, words, "--save");
+      EXPECT_EQ(refusal({}), "nothing was thrown");
+      write_case(folder_, {"--hdim", "16"}, "--save");
+    }
+    fs::remove(tensor_file(folder_, feature.id));
+  }
+}
+
+TEST_F(Load, TurnsOffWhatTheFolderTurnsOn) {
+  write_case(folder_, {"--alibi", "--sink", "--deterministic"}, "--save");
+  const Options o = loaded({"--no-alibi", "--no-sink", "--no-deterministic"});
+  EXPECT_FALSE(o.problem.alibi);
+  EXPECT_FALSE(o.problem.sink);
+  EXPECT_FALSE(o.problem.deterministic);
+  expect_equal(options(reproducing_arguments(o, kNoMask)), o);
+  fs::remove(folder_ / "case.txt");
+  write_tensor(TensorId::sink, {1, 8, 1, 1}, DType::fp32);
+  EXPECT_TRUE(loaded({}).problem.sink);
+  EXPECT_FALSE(loaded({"--no-sink"}).problem.sink);
+}
+
+TEST_F(Load, RefusesAFillWhereNothingIsDrawn) {
+  write_tensor(TensorId::q, {1, 2, 3, 8}, DType::fp16);
+  write_tensor(TensorId::k, {1, 2, 3, 8}, DType::fp16);
+  write_tensor(TensorId::v, {1, 2, 3, 8}, DType::fp16);
+  const std::vector<std::vector<std::string>> fills = {
+      {"--seed", "1"}, {"--fill", "zeros"}, {"--fill-do", "ones"}, {"--std", "1"}};
+  for (const auto& words : fills) EXPECT_EQ(refusal(words), "nothing was thrown");
+  write_tensor(TensorId::d_o, {1, 2, 3, 8}, DType::fp16);
+  for (const auto& words : fills) {
+    EXPECT_EQ(refusal(words), words.front() + ": no effect, since '" + folder_.string() +
+                                  "' has every input; allowed where one is drawn");
+    std::vector<std::string> with_sink = words;
+    with_sink.emplace_back("--sink");
+    EXPECT_EQ(refusal(with_sink), "nothing was thrown");
+  }
+  const Options o = loaded({});
+  expect_equal(options(reproducing_arguments(o, kNoMask)), o);
+  write_case(folder_, {"--nhead", "2", "--seed", "7"}, "--save");
+  EXPECT_EQ(refusal({}), "nothing was thrown");
+}
+
+TEST_F(Load, NeedsTheLengthsOfGroupMode) {
+  write_tensor(TensorId::q, {1, 2, 8, 8}, DType::fp16);
+  write_tensor(TensorId::k, {1, 2, 8, 8}, DType::fp16);
+  write_tensor(TensorId::v, {1, 2, 8, 8}, DType::fp16);
+  const std::string complaint = "--load: '" + folder_.string() +
+                                "' does not say how long each sequence of group mode is; allowed with "
+                                "--seqlen-q and --seqlen-k";
+  EXPECT_EQ(refusal({"--mode", "group"}), complaint);
+  EXPECT_EQ(refusal({"--seqlen-q", "3,5"}), complaint);
+  EXPECT_EQ(refusal({"--seqlen-q", "3,5", "--seqlen-k", "4"}), "nothing was thrown");
+}
+
+TEST_F(Load, TakesFilesOfFp32BesideNarrowerOnes) {
+  write_tensor(TensorId::q, {1, 2, 8, 8}, DType::fp32);
+  write_tensor(TensorId::k, {1, 2, 8, 8}, DType::bf16);
+  write_tensor(TensorId::v, {1, 2, 8, 8}, DType::fp32);
+  EXPECT_EQ(loaded({"--dtype", "bf16"}).problem.dtype, DType::bf16);
+  write_tensor(TensorId::q, {1, 2, 8, 8}, DType::bf16);
+  EXPECT_EQ(loaded({}).problem.dtype, DType::bf16);
 }
 
 }  // namespace

@@ -90,5 +90,31 @@ TEST(WholeFile, OnAFullDiskIsADeviceErrorAndLeavesTheOneBefore) {
   EXPECT_FALSE(std::filesystem::is_symlink(folder.path() / "x.part"));
 }
 
+TEST(WholeFile, ReplacesWhatAKilledRunLeft) {
+  const TestFolder folder;
+  write(folder.path() / "x.part", "half of someth");
+  write(folder.path() / "x", "all");
+  EXPECT_EQ(contents(folder.path() / "x"), "all");
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "x.part"));
+}
+
+TEST(WholeFile, FolderIsTriedWithoutATrace) {
+  const TestFolder folder;
+  check_folder(folder.path() / "a" / "b", "--save");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  std::filesystem::create_directories(folder.path() / "a" / "kept");
+  check_folder(folder.path() / "a", "--save");
+  check_folder(folder.path() / "a" / "b" / "", "--save");
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "a" / "kept"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "a" / "b"));
+  write(folder.path() / "file", "");
+  for (const std::filesystem::path& place : {folder.path() / "file", folder.path() / "file" / "below"}) {
+    EXPECT_THAT(message_of([&] { check_folder(place, "--save"); }, ExitCode::device_error),
+                StartsWith("--save: '" + place.string() + "' cannot be written: "));
+  }
+  EXPECT_THAT(message_of([] { check_folder("/proc/none", "--save"); }, ExitCode::device_error),
+              StartsWith("--save: '/proc/none' cannot be written: "));
+}
+
 }  // namespace
 }  // namespace fmha_bwd

@@ -18,8 +18,10 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
 
 Problem small_problem(DType dtype = DType::fp32) {
   Problem problem;
@@ -246,13 +248,16 @@ TEST(LoadedShape, IsRefusedWhereAFileDoesNotFitTheOthers) {
               HasSubstr("allowed beside k.npy is (2, 2, 5, 6)"));
   EXPECT_THAT(refusal("do.npy", NpyType::float16, {2, 4, 3, 8}),
               HasSubstr("allowed beside q.npy and v.npy is (2, 4, 3, 6)"));
-  EXPECT_THAT(refusal("v.npy", NpyType::float32, {2, 2, 5, 6}),
-              HasSubstr("v.npy' is fp32, but q.npy is fp16"));
-  EXPECT_THAT(refusal("do.npy", NpyType::bits16, {2, 4, 3, 6}),
-              HasSubstr("do.npy' is bf16, but q.npy is fp16"));
   EXPECT_THAT(refusal("q.npy", NpyType::float16, {4, 3, 8}),
               HasSubstr("q.npy' has shape (4, 3, 8); allowed is (batch, head, row, column)"));
   EXPECT_THAT(refusal("q.npy", NpyType::float16, {2, 4, 0, 8}), HasSubstr("none of them 0"));
+}
+
+TEST(LoadedShape, HasTheTypeOfQ) {
+  const TestFolder folder;
+  put_qkv(folder.path());
+  put_zeros(folder.path() / "k.npy", NpyType::float32, {2, 2, 5, 8});
+  EXPECT_EQ(loaded_shape(folder.path(), "--load").dtype, DType::fp16);
 }
 
 TEST(LoadedShape, NeedsQKAndVButNotDO) {
@@ -319,6 +324,32 @@ TEST(DropoutMask, IsFalseBeyondASequencesLengths) {
             "..."
             "x.."
             "x..");
+}
+
+TEST(Workspace, SaysThatAShapeComesFromTheCommandLineWhereNoFileSaysIt) {
+  const TestFolder folder;
+  put_zeros(folder.path() / "do.npy", NpyType::float32, {1, 1, 1, 1});
+  const auto refusal = [&] {
+    return message_of([&] { load_tensor(folder.path(), TensorId::d_o, small_problem(), "--load"); });
+  };
+  EXPECT_THAT(refusal(), HasSubstr("is (2, 4, 3, 6), by the command line and its defaults"));
+  put_qkv(folder.path());
+  EXPECT_THAT(refusal(), EndsWith("the problem's is (2, 4, 3, 6)"));
+}
+
+TEST(Workspace, RemovesWhatItWouldSaveAndNothingElse) {
+  const TestFolder folder;
+  std::filesystem::create_directories(folder.path() / "reference");
+  for (const char* name : {"sink.npy", "dropout_mask.npy", "case.txt", "reference/dsink.npy", "sink.npy.part",
+                           "notes.txt", "other.npy", "reference/dropout_mask.npy"}) {
+    put(folder.path() / name, "x");
+  }
+  remove_saved(folder.path(), "--save");
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder.path())) {
+    if (entry.is_regular_file()) left.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(left, UnorderedElementsAre("notes.txt", "other.npy", "dropout_mask.npy"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/sequences.h"
+#include "tests/src/options_of.h"
 
 namespace fmha_bwd {
 namespace {
@@ -16,7 +17,10 @@ TEST(RandomCase, IsAlwaysAValidProblem) {
   for (std::uint64_t number = 0; number < kCases; ++number) {
     const RandomCase drawn = draw_case(1, number);
     EXPECT_EQ(complaint_about(drawn.problem), std::nullopt) << number;
-    EXPECT_EQ(masks_from(name_of(drawn.mask)).front(), drawn.mask) << name_of(drawn.mask);
+    Options of_case;
+    of_case.problem = drawn.problem;
+    of_case.fill = drawn.fill;
+    EXPECT_EQ(options(reproducing_arguments(of_case, drawn.mask)).masks.front(), drawn.mask) << number;
   }
 }
 

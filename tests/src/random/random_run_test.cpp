@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
+#include <new>
 
+#include "base/error.h"
 #include "tests/src/faulty_backend.h"
 #include "tests/src/outcome.h"
 
@@ -11,6 +14,9 @@ namespace fmha_bwd {
 namespace {
 
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 std::vector<std::string> random_arguments(const std::string& count) {
   return {"--device", "emulator", "--random", count, "--seed", "1"};
@@ -82,11 +88,108 @@ TEST(RandomRun, CountsWhatAKernelRefuses) {
    private:
     std::unique_ptr<Backend> backend_;
   };
-  const Outcome outcome = run_with(random_arguments("20"), [](std::unique_ptr<Backend> backend) {
+  std::vector<std::string> arguments = random_arguments("20");
+  arguments.emplace_back("--quiet");
+  const Outcome outcome = run_with(arguments, [](std::unique_ptr<Backend> backend) {
     return std::make_unique<Refusing>(std::move(backend));
   });
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("problems were refused by every kernel"));
+  EXPECT_THAT(outcome.out, HasSubstr(" of 20 random problems agree"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("20 of 20")));
+}
+
+/// A device of either kind that does something else at each opening, counted from 0.
+class OpeningBackend final : public Backend {
+ public:
+  using Open = std::function<std::unique_ptr<Session>(int, std::unique_ptr<Session>)>;
+  OpeningBackend(std::unique_ptr<Backend> backend, bool emulated, Open open)
+      : backend_(std::move(backend)), device_(backend_->device()), open_(std::move(open)) {
+    device_.emulated = emulated;
+  }
+  const Device& device() const override { return device_; }
+  std::vector<KernelSupport> kernels(const Problem& problem, const MaskSpec& mask) const override {
+    return backend_->kernels(problem, mask);
+  }
+  std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) override {
+    return open_(opened_++, backend_->open(problem, kernel));
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  Device device_;
+  Open open_;
+  int opened_ = 0;
+};
+
+Outcome random_with(bool emulated, const OpeningBackend::Open& open) {
+  return run_with(random_arguments("5"), [&](std::unique_ptr<Backend> backend) {
+    return std::make_unique<OpeningBackend>(std::move(backend), emulated, open);
+  });
+}
+
+std::unique_ptr<Session> lost(int opened, std::unique_ptr<Session> session) {
+  if (opened >= 2) throw Error(ExitCode::device_error, "the device is lost");
+  return session;
+}
+
+TEST(RandomRun, EndsWhereADeviceGivesOut) {
+  const Outcome outcome = random_with(false, lost);
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_THAT(outcome.out, IsEmpty());
+  EXPECT_THAT(outcome.err,
+              StartsWith("fmha_bwd: random problem 2 of seed 1: the device is lost; fmha_bwd --mask "));
+}
+
+TEST(RandomRun, ShrinksWhatTheEmulatorFindsWrongInAKernel) {
+  const Outcome outcome = random_with(true, lost);
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED: random problem 2 of seed 1, after 2 that passed\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("  the device is lost\na smaller problem that fails:\n"));
+}
+
+TEST(RandomRun, NamesTheProblemThatDoesNotFitInMemory) {
+  const Outcome outcome = random_with(
+      true, [](int, std::unique_ptr<Session>) -> std::unique_ptr<Session> { throw std::bad_alloc(); });
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_THAT(outcome.err, StartsWith("fmha_bwd: random problem 0 of seed 1: out of host memory; fmha_bwd "));
+}
+
+TEST(RandomRun, SaysWhereAFailureDoesNotComeBack) {
+  const Outcome outcome = random_with(true, [](int opened, std::unique_ptr<Session> session) {
+    const Fault fault = opened == 0 ? Fault::zeroed_dk : Fault::none;
+    return std::make_unique<FaultySession>(std::move(session), fault);
+  });
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out,
+              HasSubstr("FAILED: random problem 0 of seed 1, after 0 that passed\n  fmha_bwd --mask"));
+  EXPECT_THAT(outcome.out,
+              HasSubstr("it does not fail every time; this one failed, and then passed:\n  fmha_bwd"));
+}
+
+TEST(RandomRun, ReportsAFailureThoughTheDeviceGivesOutAfterwards) {
+  const Outcome outcome = random_with(false, [](int opened, std::unique_ptr<Session> session) {
+    if (opened > 3) throw Error(ExitCode::device_error, "the device is lost");
+    return std::make_unique<FaultySession>(std::move(session), Fault::zeroed_dk);
+  });
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("FAILED: random problem 0 of seed 1"));
+  EXPECT_THAT(outcome.out, HasSubstr("a smaller problem that failed:\n"));
+  EXPECT_EQ(outcome.err, "fmha_bwd: the device is lost\n");
+}
+
+TEST(RandomRun, CountsTheProblemsThatRepeatTheirBitsThoughTheyNeedNot) {
+  std::vector<std::string> arguments = random_arguments("20");
+  arguments.insert(arguments.end(), {"--check-determinism", "2"});
+  EXPECT_THAT(run_with(arguments).out, HasSubstr(" problems repeated their bits, "));
+}
+
+TEST(RandomRun, TriesTheFolderForAFailureFirst) {
+  std::vector<std::string> arguments = random_arguments("20");
+  arguments.insert(arguments.end(), {"--save-on-failure", "/proc/none"});
+  const Outcome outcome = run_with(arguments);
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_THAT(outcome.err, StartsWith("fmha_bwd: --save-on-failure: '/proc/none' cannot be written: "));
 }
 
 }  // namespace

@@ -66,6 +66,20 @@ TEST(Shrink, AsksForValidProblemsOnlyAndForNotTooMany) {
   EXPECT_LE(calls, kMaxShrinkRuns);
 }
 
+TEST(Shrink, LeavesNoDocumentsWhereAllSequencesAreEmpty) {
+  RandomCase rich = rich_case();
+  make_grouped(rich.problem, {0, 40}, {0, 70});
+  rich.problem.padded_q = {};
+  bool seen = false;
+  shrunk(rich, [&seen](const RandomCase& c) {
+    const std::int64_t longest = std::max(c.problem.seqlen_q, c.problem.seqlen_k);
+    seen = seen || longest == 0;
+    EXPECT_LE(c.mask.document_ends.empty() ? 0 : c.mask.document_ends.back(), longest);
+    return false;
+  });
+  EXPECT_TRUE(seen);
+}
+
 TEST(Shrink, GivesTheCaseBackWhereNothingSmallerFails) {
   const RandomCase same = shrunk(rich_case(), [](const RandomCase&) { return false; });
   EXPECT_EQ(same.problem.seqlens_q, rich_case().problem.seqlens_q);

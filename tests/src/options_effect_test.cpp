@@ -1,0 +1,54 @@
+// Options that would have no effect beside the others.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/src/files/files_test.h"
+#include "tests/src/options_of.h"
+
+namespace fmha_bwd {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string refusal(const Words& arguments) {
+  return message_of([&] { parse(arguments); });
+}
+
+TEST(OptionsEffect, OfDropoutsRandomNumbersNeedsDropout) {
+  EXPECT_EQ(refusal({"--dropout-seed", "3"}),
+            "--dropout-seed: no effect without dropout; allowed with --dropout P above 0");
+  EXPECT_EQ(refusal({"--dropout-offset", "3", "--dropout", "0"}),
+            "--dropout-offset: no effect without dropout; allowed with --dropout P above 0");
+  EXPECT_EQ(options({"--dropout-seed", "3", "--dropout", "0.5"}).problem.dropout.seed, 3U);
+}
+
+TEST(OptionsEffect, OfSavingAFailureNeedsSomethingThatCanFail) {
+  const std::string complaint =
+      "--save-on-failure: nothing can fail with --verify none; allowed with --verify full, or with "
+      "--deterministic and --check-determinism";
+  const Words unverified = {"--save-on-failure", "x", "--verify", "none"};
+  const auto with = [&](Words more) {
+    more.insert(more.begin(), unverified.begin(), unverified.end());
+    return more;
+  };
+  EXPECT_EQ(refusal(unverified), complaint);
+  EXPECT_EQ(refusal(with({"--check-determinism", "2"})), complaint);
+  EXPECT_EQ(refusal(with({"--deterministic"})), complaint);
+  EXPECT_NO_THROW(parse(with({"--check-determinism", "2", "--deterministic"})));
+  EXPECT_NO_THROW(parse(with({"--random", "3"})));  // some problems are deterministic
+}
+
+TEST(OptionsEffect, OfRunningIsNoneBesideAListOfKernels) {
+  for (const Words& words : {Words{"--random", "3"}, Words{"--save", "x"}, Words{"--save-on-failure", "x"},
+                             Words{"--check-determinism", "2"}, Words{"--warmup", "2"},
+                             Words{"--repeat", "2"}, Words{"--output", "x"}, Words{"--format", "json"}}) {
+    EXPECT_EQ(refusal({"--kernel", "list", words[0], words[1]}),
+              "--kernel: 'list' prints a table on stdout and runs nothing; allowed without " + words[0]);
+  }
+  EXPECT_NO_THROW(parse({"--kernel", "list", "--output", "-", "--format", "table"}));
+}
+
+}  // namespace
+}  // namespace fmha_bwd
