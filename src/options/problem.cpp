@@ -33,6 +33,9 @@ void set_one_length(Problem& problem, const Arguments& arguments) {
     if (is_list(option.text)) {
       refuse(option.name, fmt::format("'{}' is a list; allowed in --mode group", *option.text));
     }
+    if (*option.text == "0") {
+      refuse(option.name, fmt::format("0 is not in 1..{}; it is allowed in --mode group", kMaxExtent));
+    }
     return whole_number<std::int64_t>(option.name, *option.text, 1, kMaxExtent);
   };
   if (arguments.seqlen_q) problem.seqlen_q = length({"--seqlen-q", arguments.seqlen_q});
@@ -105,7 +108,7 @@ void set_scores(Problem& problem, const Arguments& arguments) {
   if (arguments.dropout) {
     problem.dropout.probability = finite_number("--dropout", *arguments.dropout);
     if (!(problem.dropout.probability >= 0.0F && problem.dropout.probability < 1.0F)) {
-      refuse("--dropout", fmt::format("{} is not in [0, 1)", *arguments.dropout));
+      refuse("--dropout", fmt::format("{} is not in [0, 1) as an fp32 number", *arguments.dropout));
     }
   }
   const auto set = [](std::uint64_t& field, const char* option, const Arguments::Value& text) {
