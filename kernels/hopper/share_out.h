@@ -9,11 +9,10 @@
 
 #include <cstdint>
 
+#include "base/divided_up.h"
 #include "kernels/hopper/staircase.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
-
-constexpr std::int64_t divided_up(std::int64_t x, std::int64_t by) { return (x + by - 1) / by; }
 
 struct ShareOut {
   std::int64_t owned = 0;   // tiles with a block of their own: the first ones

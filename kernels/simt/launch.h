@@ -1,6 +1,7 @@
 // What the simt kernels' launchers share; the launchers themselves, one a kernel.
 #pragma once
 
+#include "base/divided_up.h"
 #include "kernels/dispatch.h"
 #include "kernels/family.h"
 #include "kernels/launch.h"
@@ -42,8 +43,6 @@ inline View<float> dq_acc_of(const Problem& problem, const DeviceTensors& tensor
 inline SequenceTable sequence_table(const Problem& problem, const DeviceTensors& tensors) {
   return {tensors.sequences, problem.seqlen_q, problem.seqlen_k};
 }
-
-inline std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Calls `body.template operator()<kHeadDim>()` with the smallest compiled head dimension that holds `hdim`.
 template <class Body>

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "base/divided_up.h"
+
 namespace fmha_bwd {
 namespace {
 
 constexpr std::int64_t kFewestCells = 4;
-
-std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t at_least_a_few_cells(std::int64_t cell, std::int64_t seqlen) {
   return std::max<std::int64_t>(1, std::min(cell, seqlen / kFewestCells));
