@@ -12,6 +12,7 @@
 #include "base/problem.h"
 #include "base/tensor.h"
 #include "reference/inputs.h"
+#include "reference/per_output.h"
 
 namespace fmha_bwd::testing {
 
@@ -74,42 +75,19 @@ inline bool sees(const MaskSpec& mask, const NaiveSequence& s, std::int64_t i, s
 }
 
 template <typename Real>
-struct NaiveAttention {
-  std::vector<Real> o, lse, d, dq, dk, dv, dbias, dsink;
-
+struct NaiveAttention : PerOutput<std::vector<Real>> {
   explicit NaiveAttention(const Problem& p) {
     const auto size = [&](TensorId id) {
       return has_tensor(p, id) ? static_cast<std::size_t>(shape_of(id, p).elements()) : 0;
     };
-    o.resize(size(TensorId::o));
-    lse.resize(size(TensorId::lse));
-    d.resize(size(TensorId::d));
-    dq.resize(size(TensorId::dq));
-    dk.resize(size(TensorId::dk));
-    dv.resize(size(TensorId::dv));
-    dbias.resize(size(TensorId::dbias));
-    dsink.resize(size(TensorId::dsink));
-  }
-
-  const std::vector<Real>& of(TensorId id) const {
-    switch (id) {
-      case TensorId::o:
-        return o;
-      case TensorId::lse:
-        return lse;
-      case TensorId::d:
-        return d;
-      case TensorId::dq:
-        return dq;
-      case TensorId::dk:
-        return dk;
-      case TensorId::dv:
-        return dv;
-      case TensorId::dbias:
-        return dbias;
-      default:
-        return dsink;
-    }
+    this->o.resize(size(TensorId::o));
+    this->lse.resize(size(TensorId::lse));
+    this->d.resize(size(TensorId::d));
+    this->dq.resize(size(TensorId::dq));
+    this->dk.resize(size(TensorId::dk));
+    this->dv.resize(size(TensorId::dv));
+    this->dbias.resize(size(TensorId::dbias));
+    this->dsink.resize(size(TensorId::dsink));
   }
 };
 

@@ -100,4 +100,11 @@ class FaultyBackend final : public Backend {
   Fault fault_;
 };
 
+/// What puts the fault into the program's backend; a Decorate of src/program.h.
+inline auto with_fault(Fault fault) {
+  return [fault](std::unique_ptr<Backend> backend) -> std::unique_ptr<Backend> {
+    return std::make_unique<FaultyBackend>(std::move(backend), fault);
+  };
+}
+
 }  // namespace fmha_bwd

@@ -13,9 +13,7 @@ namespace {
 
 Outcome run_faulty(Fault fault, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"--device", "emulator"});
-  return run_with(arguments, [fault](std::unique_ptr<Backend> backend) {
-    return std::make_unique<FaultyBackend>(std::move(backend), fault);
-  });
+  return run_with(arguments, with_fault(fault));
 }
 
 struct Case {

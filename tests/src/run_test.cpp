@@ -82,15 +82,9 @@ TEST(Run, OpensAnotherFamilyOnlyWhereTheMaskNeedsIt) {
   EXPECT_THAT(list, HasSubstr("thorough  supported"));
 }
 
-Decorate with(Fault fault) {
-  return [fault](std::unique_ptr<Backend> backend) {
-    return std::make_unique<FaultyBackend>(std::move(backend), fault);
-  };
-}
-
 TEST(Run, FailsWhereBitsChangeThoughTheyMustNot) {
   const Outcome outcome = run_small({"--mask", "no_mask", "--deterministic", "--check-determinism", "3"},
-                                    with(Fault::changing_bit));
+                                    with_fault(Fault::changing_bit));
   EXPECT_EQ(outcome.exit_code, 1) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("dV differs between runs 1 and 2, in 1 element"));
   EXPECT_THAT(outcome.out, HasSubstr("no_mask was not timed: its runs differ"));
@@ -99,7 +93,7 @@ TEST(Run, FailsWhereBitsChangeThoughTheyMustNot) {
 
 TEST(Run, SaysThatBitsChangeWhereTheyMay) {
   const Outcome outcome =
-      run_small({"--mask", "no_mask", "--check-determinism", "3"}, with(Fault::changing_bit));
+      run_small({"--mask", "no_mask", "--check-determinism", "3"}, with_fault(Fault::changing_bit));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("did not ask for the same bits (--deterministic)"));
   EXPECT_THAT(outcome.out, HasSubstr("runs differ, as is allowed"));
@@ -220,7 +214,7 @@ TEST_F(Folder, IsSavedForTheFirstMaskThatFails) {
                                             "no_mask,top_left"};
   EXPECT_EQ(run_small(options).exit_code, 0);
   EXPECT_FALSE(fs::exists(folder_));
-  EXPECT_EQ(run_small(options, with(Fault::zeroed_dk)).exit_code, 1);
+  EXPECT_EQ(run_small(options, with_fault(Fault::zeroed_dk)).exit_code, 1);
   EXPECT_EQ(read_case(folder_, "--load").at(1), "no_mask");
   EXPECT_TRUE(fs::exists(folder_ / "reference" / "dk.npy"));
 }

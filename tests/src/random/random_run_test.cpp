@@ -22,12 +22,6 @@ std::vector<std::string> random_arguments(const std::string& count) {
   return {"--device", "emulator", "--random", count, "--seed", "1"};
 }
 
-Decorate with_fault(Fault fault) {
-  return [fault](std::unique_ptr<Backend> backend) {
-    return std::make_unique<FaultyBackend>(std::move(backend), fault);
-  };
-}
-
 TEST(RandomRun, PassesOnRightKernels) {
   const Outcome outcome = run_with(random_arguments("60"));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
