@@ -54,6 +54,22 @@ std::optional<std::string> complaint_about_side(const Problem& problem, const ch
   return std::nullopt;
 }
 
+/// Of a problem in layout qkv.
+std::optional<std::string> complaint_about_qkv(const Problem& p) {
+  const std::string allowed = "--layout: qkv holds Q, K and V in one tensor; allowed where ";
+  if (p.hdim_q != p.hdim_v) return allowed + "--hdim-v " + text(p.hdim_v) + " is --hdim " + text(p.hdim_q);
+  const std::vector<Sequence> sequences = sequences_of(p);
+  for (std::size_t b = 0; b < sequences.size(); ++b) {
+    const Sequence& s = sequences[b];
+    if (s.seqlen_q == s.seqlen_k && s.place_q == s.place_k) continue;
+    return allowed + "queries and keys have equal lengths, not " + text(s.seqlen_q) + " and " +
+           text(s.seqlen_k) + " as in sequence " + std::to_string(b) + ", and equal padding";
+  }
+  if (device_rows_q(p) == device_rows_k(p)) return std::nullopt;
+  return allowed + "queries and keys have as many rows with padding, not " + text(device_rows_q(p)) +
+         " and " + text(device_rows_k(p));
+}
+
 std::optional<std::string> complaint_about_lengths(const Problem& p) {
   if (p.seqlens_q.size() != p.seqlens_k.size() ||
       (p.grouped() && p.seqlens_q.size() != static_cast<std::size_t>(p.batch))) {
@@ -68,27 +84,7 @@ std::optional<std::string> complaint_about_lengths(const Problem& p) {
           complaint_about_side(p, "--seqlen-k", p.seqlens_k, p.seqlen_k, "--seqlen-k-pad", p.padded_k)) {
     return complaint;
   }
-  if (p.layout != Layout::qkv) return std::nullopt;
-  if (p.hdim_q != p.hdim_v) {
-    return "--layout: qkv holds Q, K and V in one tensor; allowed where --hdim-v " + text(p.hdim_v) +
-           " is --hdim " + text(p.hdim_q);
-  }
-  const std::vector<Sequence> sequences = sequences_of(p);
-  for (std::size_t b = 0; b < sequences.size(); ++b) {
-    const Sequence& s = sequences[b];
-    if (s.seqlen_q == s.seqlen_k && s.place_q == s.place_k) continue;
-    return "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have equal lengths, "
-           "not " +
-           text(s.seqlen_q) + " and " + text(s.seqlen_k) + " as in sequence " + std::to_string(b) +
-           ", and equal padding";
-  }
-  if (device_rows_q(p) != device_rows_k(p)) {
-    return "--layout: qkv holds Q, K and V in one tensor; allowed where queries and keys have as many rows "
-           "with "
-           "padding, not " +
-           text(device_rows_q(p)) + " and " + text(device_rows_k(p));
-  }
-  return std::nullopt;
+  return p.layout == Layout::qkv ? complaint_about_qkv(p) : std::nullopt;
 }
 
 std::optional<std::string> complaint_about_scores(const Problem& p) {

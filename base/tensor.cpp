@@ -189,8 +189,12 @@ Place place_of(TensorId id, const Problem& problem) {
           {shape.row * row, shape.column, row}};
 }
 
+bool owns_memory(const Problem& problem, TensorId id) {
+  return has_tensor(problem, id) && place_of(id, problem).storage == id;
+}
+
 std::int64_t storage_elements(TensorId storage, const Problem& problem) {
-  if (!has_tensor(problem, storage) || place_of(storage, problem).storage != storage) return 0;
+  if (!owns_memory(problem, storage)) return 0;
   const Shape shape = device_shape_of(storage, problem);
   if (!is_packed(storage, problem)) return shape.elements();
   return shape.batch * place_of(storage, problem).strides.batch;

@@ -79,6 +79,8 @@ struct Place {
 
 /// LSE and D are always bhsd; the bias, the slopes and the sinks contiguous.
 Place place_of(TensorId id, const Problem& problem);
+/// Whether the problem has that tensor, in memory of its own.
+bool owns_memory(const Problem& problem, TensorId id);
 /// Elements of the memory that `storage` owns, padding included; 0 where it owns none.
 std::int64_t storage_elements(TensorId storage, const Problem& problem);
 

@@ -38,14 +38,16 @@ std::size_t table_bytes(const Problem& problem) {
 
 std::size_t session_bytes(const Problem& problem, const Family& family) {
   std::size_t bytes = family.dq_acc_bytes(problem) + family.scratch_bytes(problem) + table_bytes(problem);
-  for (const TensorId id : kAllTensors) bytes += bytes_of(id, problem) + kGuardBytes;
-  return bytes + 3 * kGuardBytes;
+  for (const TensorId id : kAllTensors) {
+    if (owns_memory(problem, id)) bytes += bytes_of(id, problem) + kGuardBytes;
+  }
+  return bytes + 2 * kGuardBytes;
 }
 
 /// The owners of the outputs' memory.
 std::vector<TensorId> output_storages(const Problem& problem) {
   std::vector<TensorId> storages = outputs_of(problem);
-  std::erase_if(storages, [&](TensorId id) { return place_of(id, problem).storage != id; });
+  std::erase_if(storages, [&](TensorId id) { return !owns_memory(problem, id); });
   return storages;
 }
 
@@ -67,9 +69,7 @@ class HipSession final : public Session {
       : problem_(problem), family_(family), device_(device) {
     select();
     for (const TensorId id : kAllTensors) {
-      if (has_tensor(problem, id) && place_of(id, problem).storage == id) {
-        buffers_.emplace(id, allocate(bytes_of(id, problem)));
-      }
+      if (owns_memory(problem, id)) buffers_.emplace(id, allocate(bytes_of(id, problem)));
     }
     dq_acc_ = allocate(family.dq_acc_bytes(problem));
     scratch_ = allocate(family.scratch_bytes(problem));

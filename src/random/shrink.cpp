@@ -18,7 +18,7 @@ std::vector<std::int64_t> smaller(std::int64_t value, std::int64_t least) {
   return values;
 }
 
-/// `failing` after `change`, where that makes a difference that `changed` tells.
+/// One more candidate: `failing` after `change`.
 template <class Change>
 void add(Cases& cases, const RandomCase& failing, const Change& change) {
   RandomCase candidate = failing;
