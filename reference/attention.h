@@ -16,10 +16,12 @@
 // Z and dS/dx 1. Masks, the diagonal and the rows are those of each sequence. Dropout draws as in
 // base/dropout.h.
 //
-// Both go over the scores in tiles, and recompute a tile of P from LSE wherever it is needed, so that memory
-// grows with the sequence and not with its square, but for the bias and dBias. A task owns a tile of queries
-// (O, LSE, D, dQ), a tile of keys (dK, dV) or some rows of dBias and sums alone, in a fixed order: the bits
-// do not depend on the number of threads.
+// Both go over the scores in tiles and never hold more of them than those at work, so that memory grows with
+// the sequence and not with its square, but for the bias and dBias. The forward pass gives each tile of
+// queries to one task. The backward pass gives each tile of keys to one task, which computes every tile of
+// scores once, five products, and adds to dQ when its turn has come: a tile of queries is added to by the
+// tiles of keys in their order. So every sum has a fixed order, and the bits do not depend on the number of
+// threads.
 #pragma once
 
 #include <vector>
@@ -60,6 +62,9 @@ struct AttentionStatistics {
   double max_score = 0.0;
   ScoreNorms rows;
   ScoreNorms columns;
+  // 2-norms over the rows of each head of p = exp(sink - LSE) and of p D; zero without sinks.
+  Magnitude sink_p;
+  Magnitude sink_p_d;
 };
 
 /// Every output, in the shapes of base/tensor.h; dBias and dSink are empty where the problem has none. A

@@ -72,31 +72,6 @@ Spread dbias_pairs(const Problem& problem) {
   return {rows / static_cast<double>(bias.elements()), summed / static_cast<double>(bias.column), summed};
 }
 
-/// The 2-norms of p and of p D over the rows of each head, with p = exp(sink - LSE); of all heads, and of the
-/// largest.
-struct SinkNorms {
-  Magnitude p;
-  Magnitude p_d;
-};
-
-SinkNorms sink_norms(const Problem& problem, const AttentionInputs& inputs, const ExactAttention& exact) {
-  const Shape shape = shape_of(TensorId::d, problem);
-  std::vector<double> p_squares(inputs.sink.size());
-  std::vector<double> p_d_squares(inputs.sink.size());
-  for (std::size_t row = 0; row < exact.d.size(); ++row) {
-    const auto head = static_cast<std::size_t>(shape.index_of(static_cast<std::int64_t>(row)).head);
-    const double p = std::exp(static_cast<double>(inputs.sink[head]) - exact.lse[row]);
-    p_squares[head] += p * p;
-    p_d_squares[head] += p * exact.d[row] * (p * exact.d[row]);
-  }
-  const auto magnitude = [](const std::vector<double>& squares) {
-    const double sum = std::accumulate(squares.begin(), squares.end(), 0.0);
-    return Magnitude{std::sqrt(sum / static_cast<double>(squares.size())),
-                     std::sqrt(*std::max_element(squares.begin(), squares.end()))};
-  };
-  return {magnitude(p_squares), magnitude(p_d_squares)};
-}
-
 }  // namespace
 
 ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& inputs,
@@ -122,7 +97,6 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const ScoreNorms& columns = statistics.columns;
   const auto keep_scale = static_cast<double>(dropout_draws(problem).keep_scale);
   const Spread pairs_of_dbias = dbias_pairs(problem);
-  const SinkNorms sinks = problem.sink ? sink_norms(problem, inputs, exact) : SinkNorms{};
   const std::int64_t rows_of_head = shape_of(TensorId::lse, problem).elements() / problem.nhead_q;
 
   // Of all rows, of the largest, and of the largest element in that.
@@ -163,8 +137,8 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     errors.dv.*element = along_queries * columns.kept.*row * d_o.*element;
     errors.dbias.*element =
         std::sqrt(pairs_of_dbias.*element) * std::hypot(relative * rows.ds.*row, rows.p.*row * difference);
-    errors.dsink.*element = std::hypot((lse + sum_error(rows_of_head)) * sinks.p_d.*row,
-                                       sinks.p.*row * errors.d.*element, relative * dsink.*element);
+    errors.dsink.*element = std::hypot((lse + sum_error(rows_of_head)) * statistics.sink_p_d.*row,
+                                       statistics.sink_p.*row * errors.d.*element, relative * dsink.*element);
   }
   return errors;
 }

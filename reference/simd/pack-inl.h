@@ -1,0 +1,141 @@
+// A tile's operands in the order in which products read them.
+#if defined(FMHA_BWD_REFERENCE_SIMD_PACK_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FMHA_BWD_REFERENCE_SIMD_PACK_INL_H_
+#undef FMHA_BWD_REFERENCE_SIMD_PACK_INL_H_
+#else
+#define FMHA_BWD_REFERENCE_SIMD_PACK_INL_H_
+#endif
+
+#include <hwy/aligned_allocator.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+
+#include "reference/score_terms.h"
+#include "reference/simd/product-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fmha_bwd::HWY_NAMESPACE {
+
+template <typename Real>
+hwy::AlignedFreeUniquePtr<Real[]> Allocate(std::int64_t count) {
+  auto memory = hwy::AllocateAligned<Real>(static_cast<std::size_t>(count));
+  if (!memory) throw std::bad_alloc();
+  std::fill_n(memory.get(), count, Real{0});
+  return memory;
+}
+
+inline std::int64_t DividedUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Up to kTile rows in panels of columns: an operand A or B, or a C.
+template <typename Real>
+class RowPanels {
+ public:
+  explicit RowPanels(std::int64_t columns)
+      : columns_(columns), memory_(Allocate<Real>(DividedUp(columns, kPanel<Real>) * kStride)) {}
+
+  std::int64_t columns() const { return columns_; }
+  Panels<Real> panels() { return {memory_.get(), kPanel<Real>, kStride}; }
+  Panels<const Real> operand() const { return {memory_.get(), kPanel<Real>, kStride}; }
+  Factor<Real> factor() const { return {memory_.get(), kPanel<Real>, 1, kPanel<Real>, kStride}; }
+
+  void clear() { std::fill_n(memory_.get(), DividedUp(columns_, kPanel<Real>) * kStride, Real{0}); }
+
+  /// The rows of a tensor with as many columns.
+  void load(const std::vector<float>& tensor, const Rows& rows) {
+    for_runs([&](std::int64_t first, std::int64_t length, Real* panel) {
+      for (std::int64_t i = 0; i < rows.count(); ++i) {
+        const float* source = tensor.data() + rows.row(i) * columns_ + first;
+        Real* row = panel + i * kPanel<Real>;
+        for (std::int64_t c = 0; c < length; ++c) row[c] = static_cast<Real>(source[c]);
+      }
+    });
+  }
+
+  /// The first `count` rows, without padding.
+  void store(std::int64_t count, Real* rows) const {
+    for_runs([&](std::int64_t first, std::int64_t length, const Real* panel) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::copy_n(panel + i * kPanel<Real>, length, rows + i * columns_ + first);
+      }
+    });
+  }
+
+  void scale_row(std::int64_t i, Real factor) {
+    for_elements(i, [&](Real& element) { element *= factor; });
+  }
+  void divide_row(std::int64_t i, Real divisor) {
+    for_elements(i, [&](Real& element) { element /= divisor; });
+  }
+
+ private:
+  static constexpr std::int64_t kStride = kTile * kPanel<Real>;
+
+  /// visit(first column, columns, panel) for each panel.
+  template <typename Visit>
+  void for_runs(const Visit& visit) const {
+    Real* panel = memory_.get();
+    for (std::int64_t first = 0; first < columns_; first += kPanel<Real>, panel += kStride) {
+      visit(first, std::min(kPanel<Real>, columns_ - first), panel);
+    }
+  }
+
+  template <typename Change>
+  void for_elements(std::int64_t i, const Change& change) {
+    for_runs([&](std::int64_t, std::int64_t length, Real* panel) {
+      Real* row = panel + i * kPanel<Real>;
+      for (std::int64_t c = 0; c < length; ++c) change(row[c]);
+    });
+  }
+
+  std::int64_t columns_;
+  hwy::AlignedFreeUniquePtr<Real[]> memory_;
+};
+
+/// kTile rows along the vectors, in panels of rows: the operand B of a product whose sums go along the
+/// columns. Rows that are not there are zero.
+template <typename Real>
+class ColumnPanels {
+ public:
+  explicit ColumnPanels(std::int64_t columns) : columns_(columns), memory_(Allocate<Real>(columns * kRows)) {}
+
+  std::int64_t columns() const { return columns_; }
+  Panels<const Real> operand() const { return {memory_.get(), kPanel<Real>, columns_ * kPanel<Real>}; }
+
+  void load(const std::vector<float>& tensor, const Rows& rows) {
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      Real* lane = memory_.get() + i / kPanel<Real> * columns_ * kPanel<Real> + i % kPanel<Real>;
+      const float* source = i < rows.count() ? tensor.data() + rows.row(i) * columns_ : nullptr;
+      for (std::int64_t c = 0; c < columns_; ++c) {
+        lane[c * kPanel<Real>] = source ? static_cast<Real>(source[c]) : Real{0};
+      }
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kRows = kPanel<Real> > kTile ? kPanel<Real> : kTile;
+
+  std::int64_t columns_;
+  hwy::AlignedFreeUniquePtr<Real[]> memory_;
+};
+
+/// kTile x kTile numbers, of one side of the pairs by the other.
+template <typename Real>
+class Square {
+ public:
+  Real* row(std::int64_t r) { return memory_.get() + r * kTile; }
+  const Real* row(std::int64_t r) const { return memory_.get() + r * kTile; }
+  Panels<Real> panels() { return {memory_.get(), kTile, kPanel<Real>}; }
+  /// A[m, k] with m along the rows, or along the columns.
+  Factor<Real> by_row() const { return {memory_.get(), kTile, 1, kTile, 0}; }
+  Factor<Real> by_column() const { return {memory_.get(), 1, kTile, kTile, 0}; }
+
+ private:
+  hwy::AlignedFreeUniquePtr<Real[]> memory_ = Allocate<Real>(kTile * kTile);
+};
+
+}  // namespace fmha_bwd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

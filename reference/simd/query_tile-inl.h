@@ -1,0 +1,127 @@
+// A tile of queries, and the keys that pass by.
+#if defined(FMHA_BWD_REFERENCE_SIMD_QUERY_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef FMHA_BWD_REFERENCE_SIMD_QUERY_TILE_INL_H_
+#undef FMHA_BWD_REFERENCE_SIMD_QUERY_TILE_INL_H_
+#else
+#define FMHA_BWD_REFERENCE_SIMD_QUERY_TILE_INL_H_
+#endif
+
+#include "reference/simd/pairs-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fmha_bwd::HWY_NAMESPACE {
+
+template <typename Real>
+class VectorQueryTile final : public QueryTile<Real> {
+ public:
+  explicit VectorQueryTile(const ScoreTerms& terms)
+      : terms_(terms),
+        q_(terms.problem.hdim_q),
+        d_o_(terms.problem.hdim_v),
+        k_(terms.problem.hdim_q),
+        v_(terms.problem.hdim_v),
+        o_(terms.problem.hdim_v),
+        dq_(terms.problem.hdim_q),
+        pairs_(terms) {}
+
+  void forward(const Rows& queries, Real* o, Real* lse) override {
+    constexpr Real kNone = -std::numeric_limits<Real>::infinity();
+    const bool sink = terms_.problem.sink;
+    LaneValues<Real> maximum, sum, shrink;
+    for (std::int64_t l = 0; l < kTile; ++l) {
+      maximum[l] =
+          sink ? static_cast<Real>(terms_.inputs.sink[static_cast<std::size_t>(queries.head)]) : kNone;
+      sum[l] = sink ? Real{1} : Real{0};
+    }
+    o_.clear();
+    own(queries);
+    for_keys(queries, [&](const Rows& keys) {
+      v_.load(terms_.inputs.v, keys);
+      if (pairs_.soften(maximum, sum, shrink)) {
+        for (std::int64_t i = 0; i < queries.count(); ++i) o_.scale_row(i, shrink[i]);
+      }
+      Multiply<true, Real>(pairs_.s().by_column(), queries.count(), keys.count(), v_.operand(), v_.columns(),
+                           o_.panels());
+    });
+    for (std::int64_t i = 0; i < queries.count(); ++i) {
+      const bool sees_nothing = sum[i] == Real{0};
+      lse[i] = sees_nothing ? kNone : maximum[i] + std::log(sum[i]);
+      if (!sees_nothing) o_.divide_row(i, sum[i]);
+    }
+    o_.store(queries.count(), o);
+  }
+
+  PairTally differentiate(const Rows& queries, const KnownRows<Real>& known, Real* dq,
+                          Squares* squares) override {
+    PairTally tally;
+    dq_.clear();
+    for_gradients(queries, known, [&](const Rows& keys, const PairTally& pairs) {
+      tally.add(pairs);
+      Multiply<true, Real>(pairs_.dp().by_column(), queries.count(), keys.count(), k_.operand(), k_.columns(),
+                           dq_.panels());
+    });
+    dq_.store(queries.count(), dq);
+    for (std::int64_t i = 0; i < queries.count(); ++i) squares[i].add(pairs_.lane_squares().of(i));
+    return tally;
+  }
+
+  void add_dbias(const Rows& queries, const KnownRows<Real>& known, Real* dbias,
+                 std::int64_t stride) override {
+    for_gradients(queries, known, [&](const Rows& keys, const PairTally&) {
+      for (std::int64_t i = 0; i < queries.count(); ++i) {
+        Real* row = dbias + i * stride + keys.positions.front();
+        for (std::int64_t j = 0; j < keys.count(); ++j) row[j] += pairs_.ds().row(j)[i];
+      }
+    });
+  }
+
+ private:
+  void own(const Rows& queries) {
+    q_.load(terms_.inputs.q, queries);
+    pairs_.set_lanes(queries);
+  }
+
+  /// visit(keys) for each tile of keys in which the queries see any, K loaded and Q K^T computed.
+  template <typename Visit>
+  void for_keys(const Rows& queries, const Visit& visit) {
+    const Range range =
+        terms_.mask_of(queries.sequence).keys_of({queries.positions.front(), queries.positions.back() + 1});
+    const std::int64_t head = queries.head / terms_.problem.group_size();
+    for (std::int64_t first = range.begin / kTile * kTile; first < range.end; first += kTile) {
+      const std::int64_t end = terms_.mask_of(queries.sequence).seqlen_k();
+      const Rows keys = terms_.key_rows(queries.sequence, head, tile_positions(first, end));
+      if (!pairs_.set_rows(keys)) continue;
+      k_.load(terms_.inputs.k, keys);
+      Multiply<false, Real>(k_.factor(), keys.count(), k_.columns(), q_.operand(), kTile,
+                            pairs_.s().panels());
+      visit(keys);
+    }
+  }
+
+  /// visit(keys, tally), with dX computed.
+  template <typename Visit>
+  void for_gradients(const Rows& queries, const KnownRows<Real>& known, const Visit& visit) {
+    d_o_.load(terms_.inputs.d_o, queries);
+    own(queries);
+    for_keys(queries, [&](const Rows& keys) {
+      v_.load(terms_.inputs.v, keys);
+      Multiply<false, Real>(v_.factor(), keys.count(), v_.columns(), d_o_.operand(), kTile,
+                            pairs_.dp().panels());
+      visit(keys, pairs_.differentiate(known));
+    });
+  }
+
+  const ScoreTerms& terms_;
+  ColumnPanels<Real> q_;
+  ColumnPanels<Real> d_o_;
+  RowPanels<Real> k_;
+  RowPanels<Real> v_;
+  RowPanels<Real> o_;
+  RowPanels<Real> dq_;
+  Pairs<Real, Side::queries> pairs_;
+};
+
+}  // namespace fmha_bwd::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
