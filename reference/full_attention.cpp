@@ -26,8 +26,9 @@ std::vector<Rows> all_query_tiles(const ScoreTerms& terms) {
   for (std::size_t s = 0; s < terms.sequences.size(); ++s) {
     const std::int64_t length = terms.sequences[s].seqlen_q;
     for (std::int64_t head = 0; head < terms.problem.nhead_q; ++head) {
-      for (std::int64_t first = 0; first < length; first += kTile) {
-        tiles.push_back(terms.query_rows(static_cast<std::int64_t>(s), head, tile_positions(first, length)));
+      for (std::int64_t first = 0; first < length; first += kOwnedQueries) {
+        tiles.push_back(terms.query_rows(static_cast<std::int64_t>(s), head,
+                                         tile_positions(first, length, kOwnedQueries)));
       }
     }
   }
@@ -112,8 +113,9 @@ class Chains {
     std::vector<Chain> chains;
     Range seen;
     std::int64_t covered = 0;
-    for (std::int64_t tile = 0; tile * kTile < mask.seqlen_k(); ++tile) {
-      const Range queries = mask.queries_of({tile * kTile, std::min((tile + 1) * kTile, mask.seqlen_k())});
+    for (std::int64_t tile = 0; tile * kOwnedKeys < mask.seqlen_k(); ++tile) {
+      const Range queries =
+          mask.queries_of({tile * kOwnedKeys, std::min((tile + 1) * kOwnedKeys, mask.seqlen_k())});
       if (!queries.empty()) {
         seen.begin = std::max(seen.begin, queries.begin / kTile);
         seen.end = std::max(seen.end, divided_up(queries.end, kTile));
@@ -224,8 +226,8 @@ class Backward {
 
   PairTally run_chain(Chains& chains, const Chain& chain) {
     const Mask& mask = terms_.mask_of(chain.sequence);
-    const Rows keys =
-        terms_.key_rows(chain.sequence, chain.head, tile_positions(chain.tile * kTile, mask.seqlen_k()));
+    const Rows keys = terms_.key_rows(chain.sequence, chain.head,
+                                      tile_positions(chain.tile * kOwnedKeys, mask.seqlen_k(), kOwnedKeys));
     const auto tile = key_tiles_.take();
     tile->start(keys);
     PairTally tally;
@@ -233,7 +235,7 @@ class Backward {
       const std::int64_t head = chain.head * problem_.group_size() + member;
       for (std::int64_t i = chain.query_tiles.begin; i < chain.query_tiles.end; ++i) {
         const Rows queries =
-            terms_.query_rows(chain.sequence, head, tile_positions(i * kTile, mask.seqlen_q()));
+            terms_.query_rows(chain.sequence, head, tile_positions(i * kTile, mask.seqlen_q(), kTile));
         tally.add(tile->add(queries, known()));
         if (!chains.await(chain, member, i)) return tally;
         tile->add_dq({dq_.get() + queries.row(0) * dq_stride_, dq_stride_},
@@ -264,15 +266,15 @@ class Backward {
   /// A task owns a few rows of dBias, and sums them over the sequences and heads that share them.
   void compute_dbias(const Workers& workers) {
     const Shape bias = shape_of(TensorId::dbias, problem_);
-    const Shape tasks = {bias.batch, bias.head, divided_up(bias.row, kTile), 1};
+    const Shape tasks = {bias.batch, bias.head, divided_up(bias.row, kOwnedQueries), 1};
     parallel_for(
         tasks.elements(), [&](std::int64_t task) { add_dbias(bias, tasks.index_of(task)); }, workers);
   }
 
   void add_dbias(const Shape& bias, const Shape& task) {
     const auto tile = query_tiles_.take();
-    const std::int64_t first = task.row * kTile;
-    const std::int64_t end = std::min(first + kTile, bias.row);
+    const std::int64_t first = task.row * kOwnedQueries;
+    const std::int64_t end = std::min(first + kOwnedQueries, bias.row);
     Real* rows =
         result_.dbias.data() + ((task.batch * bias.head + task.head) * bias.row + first) * bias.column;
     const Range batches = bias.batch == 1 ? Range{0, problem_.batch} : Range{task.batch, task.batch + 1};
@@ -280,7 +282,8 @@ class Backward {
     for (std::int64_t b = batches.begin; b < batches.end; ++b) {
       const std::int64_t there = std::min(end, terms_.mask_of(b).seqlen_q());
       for (std::int64_t h = heads.begin; h < heads.end && first < there; ++h) {
-        tile->add_dbias(terms_.query_rows(b, h, tile_positions(first, there)), known(), rows, bias.column);
+        tile->add_dbias(terms_.query_rows(b, h, tile_positions(first, there, kOwnedQueries)), known(), rows,
+                        bias.column);
       }
     }
     round_output(problem_, rows, (end - first) * bias.column);

@@ -16,9 +16,11 @@
 
 namespace fmha_bwd {
 
-inline constexpr std::int64_t kTile = 64;  // queries and keys of a tile
+inline constexpr std::int64_t kTile = 64;           // rows that pass by at a time
+inline constexpr std::int64_t kOwnedQueries = 128;  // of a QueryTile
+inline constexpr std::int64_t kOwnedKeys = 128;     // of a KeyTile
 
-/// Some rows of one head of one sequence, at most kTile.
+/// Some rows of one head of one sequence, a tile of them at most.
 struct Rows {
   std::int64_t sequence = 0;
   std::int64_t head = 0;                  // a query head or a key head
@@ -76,10 +78,10 @@ struct ScoreTerms {
   bool has_bias;
 };
 
-/// The rows [begin, end), at most kTile of them.
-inline std::vector<std::int64_t> tile_positions(std::int64_t begin, std::int64_t end) {
+/// The rows [begin, end), at most `size` of them.
+inline std::vector<std::int64_t> tile_positions(std::int64_t begin, std::int64_t end, std::int64_t size) {
   std::vector<std::int64_t> positions;
-  for (std::int64_t row = begin; row < std::min(begin + kTile, end); ++row) positions.push_back(row);
+  for (std::int64_t row = begin; row < std::min(begin + size, end); ++row) positions.push_back(row);
   return positions;
 }
 

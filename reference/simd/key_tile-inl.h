@@ -39,25 +39,19 @@ class VectorKeyTile final : public KeyTile<Real> {
     queries_ = queries;
     visible_ = pairs_.set_rows(queries_);
     if (!visible_) return {};
-    const std::int64_t count = queries_.count();
     q_.load(terms_.inputs.q, queries_);
     d_o_.load(terms_.inputs.d_o, queries_);
-    Multiply<false, Real>(q_.factor(), count, q_.columns(), k_transposed_.operand(), kTile,
-                          pairs_.s().panels());
-    Multiply<false, Real>(d_o_.factor(), count, d_o_.columns(), v_transposed_.operand(), kTile,
-                          pairs_.dp().panels());
+    pairs_.multiply_s(q_.factor(), q_.columns(), k_transposed_.operand());
+    pairs_.multiply_dp(d_o_.factor(), d_o_.columns(), v_transposed_.operand());
     const PairTally tally = pairs_.differentiate(known);
-    Multiply<true, Real>(pairs_.s().by_column(), keys_.count(), count, d_o_.operand(), d_o_.columns(),
-                         dv_.panels());
-    Multiply<true, Real>(pairs_.dp().by_column(), keys_.count(), count, q_.operand(), q_.columns(),
-                         dk_.panels());
+    pairs_.add_to_lanes(pairs_.s(), d_o_.operand(), d_o_.columns(), dv_.panels());
+    pairs_.add_to_lanes(pairs_.dp(), q_.operand(), q_.columns(), dk_.panels());
     return tally;
   }
 
   void add_dq(const PaddedRows<Real>& dq, Squares* squares) override {
     if (!visible_) return;
-    Multiply<true, Real>(pairs_.dp().by_row(), queries_.count(), keys_.count(), k_.operand(), k_.columns(),
-                         {dq.data, dq.stride, kPanel<Real>});
+    pairs_.add_to_rows(pairs_.dp(), k_.operand(), k_.columns(), {dq.data, dq.stride, kPanel<Real>});
     if constexpr (Pairs<Real, Side::keys>::kStatistics) {
       for (std::int64_t i = 0; i < queries_.count(); ++i) squares[i].add(pairs_.row_squares().of(i));
     }
@@ -74,13 +68,13 @@ class VectorKeyTile final : public KeyTile<Real> {
   Rows keys_;
   Rows queries_;
   bool visible_ = false;
-  ColumnPanels<Real> k_transposed_;
-  ColumnPanels<Real> v_transposed_;
-  RowPanels<Real> k_;
-  RowPanels<Real> q_;
-  RowPanels<Real> d_o_;
-  RowPanels<Real> dk_;
-  RowPanels<Real> dv_;
+  ColumnPanels<Real, kOwnedKeys> k_transposed_;
+  ColumnPanels<Real, kOwnedKeys> v_transposed_;
+  RowPanels<Real, kOwnedKeys> k_;
+  RowPanels<Real, kTile> q_;
+  RowPanels<Real, kTile> d_o_;
+  RowPanels<Real, kOwnedKeys> dk_;
+  RowPanels<Real, kOwnedKeys> dv_;
   Pairs<Real, Side::keys> pairs_;
 };
 

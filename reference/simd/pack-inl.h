@@ -26,10 +26,27 @@ hwy::AlignedFreeUniquePtr<Real[]> Allocate(std::int64_t count) {
   return memory;
 }
 
+/// target[c] = source[c]; the target is aligned.
+template <typename Real>
+HWY_INLINE void Convert(const float* HWY_RESTRICT source, std::int64_t count, Real* HWY_RESTRICT target) {
+  const Tag<Real> d;
+  const hn::Rebind<float, Tag<Real>> narrow;
+  std::int64_t c = 0;
+  for (; c + kLanes<Real> <= count; c += kLanes<Real>) {
+    const auto values = hn::LoadU(narrow, source + c);
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      hn::Store(values, d, target + c);
+    } else {
+      hn::Store(hn::PromoteTo(d, values), d, target + c);
+    }
+  }
+  for (; c < count; ++c) target[c] = static_cast<Real>(source[c]);
+}
+
 inline std::int64_t DividedUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-/// Up to kTile rows in panels of columns: an operand A or B, or a C.
-template <typename Real>
+/// Up to kRows rows in panels of columns: an operand A or B, or a C.
+template <typename Real, std::int64_t kRows>
 class RowPanels {
  public:
   explicit RowPanels(std::int64_t columns)
@@ -42,15 +59,20 @@ class RowPanels {
 
   void clear() { std::fill_n(memory_.get(), DividedUp(columns_, kPanel<Real>) * kStride, Real{0}); }
 
-  /// The rows of a tensor with as many columns.
+  /// The rows of a tensor with as many columns. The kTile rows after those are on their way to the cache
+  /// then.
   void load(const std::vector<float>& tensor, const Rows& rows) {
-    for_runs([&](std::int64_t first, std::int64_t length, Real* panel) {
-      for (std::int64_t i = 0; i < rows.count(); ++i) {
-        const float* source = tensor.data() + rows.row(i) * columns_ + first;
-        Real* row = panel + i * kPanel<Real>;
-        for (std::int64_t c = 0; c < length; ++c) row[c] = static_cast<Real>(source[c]);
+    for (std::int64_t i = 0; i < rows.count(); ++i) {
+      const float* source = tensor.data() + rows.row(i) * columns_;
+      if (static_cast<std::size_t>((rows.row(i) + kTile) * columns_) < tensor.size()) {
+        for (std::int64_t c = 0; c < columns_; c += kFloatsOfALine) {
+          __builtin_prefetch(source + kTile * columns_ + c, 0, 2);
+        }
       }
-    });
+      for_runs([&](std::int64_t first, std::int64_t length, Real* panel) {
+        Convert(source + first, length, panel + i * kPanel<Real>);
+      });
+    }
   }
 
   /// The first `count` rows, without padding.
@@ -70,7 +92,8 @@ class RowPanels {
   }
 
  private:
-  static constexpr std::int64_t kStride = kTile * kPanel<Real>;
+  static constexpr std::int64_t kStride = kRows * kPanel<Real>;
+  static constexpr std::int64_t kFloatsOfALine = 16;
 
   /// visit(first column, columns, panel) for each panel.
   template <typename Visit>
@@ -93,12 +116,14 @@ class RowPanels {
   hwy::AlignedFreeUniquePtr<Real[]> memory_;
 };
 
-/// kTile rows along the vectors, in panels of rows: the operand B of a product whose sums go along the
+/// kRows rows along the vectors, in panels of rows: the operand B of a product whose sums go along the
 /// columns. Rows that are not there are zero.
-template <typename Real>
+template <typename Real, std::int64_t kRows>
 class ColumnPanels {
  public:
-  explicit ColumnPanels(std::int64_t columns) : columns_(columns), memory_(Allocate<Real>(columns * kRows)) {}
+  explicit ColumnPanels(std::int64_t columns) : columns_(columns), memory_(Allocate<Real>(columns * kRows)) {
+    static_assert(kRows % kPanel<Real> == 0);
+  }
 
   std::int64_t columns() const { return columns_; }
   Panels<const Real> operand() const { return {memory_.get(), kPanel<Real>, columns_ * kPanel<Real>}; }
@@ -114,25 +139,23 @@ class ColumnPanels {
   }
 
  private:
-  static constexpr std::int64_t kRows = kPanel<Real> > kTile ? kPanel<Real> : kTile;
-
   std::int64_t columns_;
   hwy::AlignedFreeUniquePtr<Real[]> memory_;
 };
 
-/// kTile x kTile numbers, of one side of the pairs by the other.
-template <typename Real>
-class Square {
+/// kTile x kColumns numbers: of the pairs of the rows that pass by and those of a tile's owner.
+template <typename Real, std::int64_t kColumns>
+class PairNumbers {
  public:
-  Real* row(std::int64_t r) { return memory_.get() + r * kTile; }
-  const Real* row(std::int64_t r) const { return memory_.get() + r * kTile; }
-  Panels<Real> panels() { return {memory_.get(), kTile, kPanel<Real>}; }
+  Real* row(std::int64_t r) { return memory_.get() + r * kColumns; }
+  const Real* row(std::int64_t r) const { return memory_.get() + r * kColumns; }
+  Panels<Real> panels() { return {memory_.get(), kColumns, kPanel<Real>}; }
   /// A[m, k] with m along the rows, or along the columns.
-  Factor<Real> by_row() const { return {memory_.get(), kTile, 1, kTile, 0}; }
-  Factor<Real> by_column() const { return {memory_.get(), 1, kTile, kTile, 0}; }
+  Factor<Real> by_row() const { return {memory_.get(), kColumns, 1, kColumns, 0}; }
+  Factor<Real> by_column() const { return {memory_.get(), 1, kColumns, kTile, 0}; }
 
  private:
-  hwy::AlignedFreeUniquePtr<Real[]> memory_ = Allocate<Real>(kTile * kTile);
+  hwy::AlignedFreeUniquePtr<Real[]> memory_ = Allocate<Real>(kTile * kColumns);
 };
 
 }  // namespace fmha_bwd::HWY_NAMESPACE

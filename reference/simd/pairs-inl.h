@@ -22,9 +22,9 @@ namespace fmha_bwd::HWY_NAMESPACE {
 enum class Side { queries, keys };
 
 /// A number for each lane of a tile.
-template <typename T>
+template <typename T, std::int64_t kCount>
 struct HWY_ALIGN LaneValues {
-  T values[kTile] = {};
+  T values[kCount] = {};
 
   T& operator[](std::int64_t i) { return values[i]; }
   T operator[](std::int64_t i) const { return values[i]; }
@@ -33,9 +33,9 @@ struct HWY_ALIGN LaneValues {
 };
 
 /// Sums of squares as Squares has them.
-template <typename Real>
+template <typename Real, std::int64_t kCount>
 struct LaneSquares {
-  LaneValues<Real> p, p_slope, kept, ds, dx;
+  LaneValues<Real, kCount> p, p_slope, kept, ds, dx;
 
   Squares of(std::int64_t i) const {
     return {static_cast<double>(p[i]), static_cast<double>(p_slope[i]), static_cast<double>(kept[i]),
@@ -46,21 +46,24 @@ struct LaneSquares {
 template <typename Real, Side kAlong>
 class Pairs {
  public:
+  static constexpr std::int64_t kOwned = kAlong == Side::queries ? kOwnedQueries : kOwnedKeys;  // lanes
+  using Numbers = PairNumbers<Real, kOwned>;
+  using Lanes = LaneValues<Real, kOwned>;
   /// Statistics are taken of the truth alone.
   static constexpr bool kStatistics = std::is_same_v<Real, double>;
 
   explicit Pairs(const ScoreTerms& terms) : terms_(terms), plain_(terms.plain()) {}
 
-  Square<Real>& s() { return s_; }                // Q K^T, then P * Z
-  Square<Real>& dp() { return dp_; }              // dO V^T, then dX
-  const Square<Real>& ds() const { return ds_; }  // where there is a bias
-  const LaneSquares<Real>& lane_squares() const { return lane_squares_; }
-  const LaneSquares<Real>& row_squares() const { return row_squares_; }
+  Numbers& s() { return s_; }                // Q K^T, then P * Z
+  Numbers& dp() { return dp_; }              // dO V^T, then dX
+  const Numbers& ds() const { return ds_; }  // where there is a bias
+  const LaneSquares<Real, kOwned>& lane_squares() const { return lane_squares_; }
+  const LaneSquares<Real, kTile>& row_squares() const { return row_squares_; }
 
   void set_lanes(const Rows& lanes) {
     lanes_ = &lanes;
     lane_squares_ = {};
-    for (std::int64_t i = 0; i < kTile; ++i) {
+    for (std::int64_t i = 0; i < kOwned; ++i) {
       const bool there = i < lanes.count();
       lane_position_[i] = there ? place(kAlong, lanes, i) : kNowhere;
       if constexpr (kAlong == Side::queries) {
@@ -74,8 +77,9 @@ class Pairs {
   /// Returns whether any pair of the tile may be visible.
   bool set_rows(const Rows& rows) {
     rows_ = &rows;
+    seen_ = seen_lanes();
+    if (seen_.empty()) return false;
     masked_ = !all_visible();
-    if (masked_ && none_visible()) return false;
     if (masked_ || terms_.problem.alibi) {
       for (std::int64_t r = 0; r < rows.count(); ++r) {
         row_position_[r] = place(kOther, rows, r);
@@ -91,17 +95,42 @@ class Pairs {
     return true;
   }
 
+  /// The lanes that have a visible pair with these rows are among them; begins with a panel. The products and
+  /// all that follows from them are of these lanes alone.
+  Range seen() const { return seen_; }
+
+  /// s = A B for A [rows, depth] of the rows and B [depth, lanes].
+  void multiply_s(const Factor<Real>& a, std::int64_t depth, const Panels<const Real>& b) {
+    multiply(a, depth, b, s_);
+  }
+  void multiply_dp(const Factor<Real>& a, std::int64_t depth, const Panels<const Real>& b) {
+    multiply(a, depth, b, dp_);
+  }
+  /// C [lanes, columns] += numbers^T B for B [rows, columns].
+  void add_to_lanes(const Numbers& numbers, const Panels<const Real>& b, std::int64_t columns,
+                    const Panels<Real>& c) const {
+    Multiply<true, Real>(SkipRows(numbers.by_column(), seen_.begin), seen_.size(), rows_->count(), b, columns,
+                         SkipRows(c, seen_.begin));
+  }
+  /// C [rows, columns] += numbers B for B [lanes, columns].
+  void add_to_rows(const Numbers& numbers, const Panels<const Real>& b, std::int64_t columns,
+                   const Panels<Real>& c) const {
+    Factor<Real> a = numbers.by_row();
+    a.data += seen_.begin;
+    Multiply<true, Real>(a, rows_->count(), seen_.size(), SkipRows(b, seen_.begin), columns, c);
+  }
+
   /// One step of the online softmax: s becomes exp(S - maximum) * Z with the new maximum of each lane's
   /// scores; `sum` follows, and `shrink` is what sums relative to the old maximum are to be multiplied by.
   /// Returns whether one of those is not 1. Lanes are queries.
-  bool soften(LaneValues<Real>& maximum, LaneValues<Real>& sum, LaneValues<Real>& shrink) {
+  bool soften(Lanes& maximum, Lanes& sum, Lanes& shrink) {
     if (plain_) {
       masked_ ? soften<true, true>(maximum, sum, shrink) : soften<true, false>(maximum, sum, shrink);
     } else {
       masked_ ? soften<false, true>(maximum, sum, shrink) : soften<false, false>(maximum, sum, shrink);
     }
-    RoundAll(terms_.problem.dtype, s_.row(0), rows_->count() * kTile);
-    for (std::int64_t l = 0; l < lanes_->count(); ++l) {
+    RoundAll(terms_.problem.dtype, s_.row(0), rows_->count() * kOwned);
+    for (std::int64_t l = seen_.begin; l < seen_.end; ++l) {
       if (shrink[l] != Real{1}) return true;
     }
     return false;
@@ -120,8 +149,8 @@ class Pairs {
     } else {
       tally = masked_ ? differentiate<false, true>() : differentiate<false, false>();
     }
-    RoundAll(terms_.problem.dtype, s_.row(0), rows_->count() * kTile);
-    RoundAll(terms_.problem.dtype, dp_.row(0), rows_->count() * kTile);
+    RoundAll(terms_.problem.dtype, s_.row(0), rows_->count() * kOwned);
+    RoundAll(terms_.problem.dtype, dp_.row(0), rows_->count() * kOwned);
     return tally;
   }
 
@@ -155,27 +184,52 @@ class Pairs {
   const Rows& queries() const { return kAlong == Side::queries ? *lanes_ : *rows_; }
   const Rows& keys() const { return kAlong == Side::queries ? *rows_ : *lanes_; }
 
-  /// The ends of what queries see never move back from one to the next, so that the first and the last
-  /// decide.
-  bool all_visible() const {
-    if (lanes_->count() < kTile) return false;
-    return visible_keys(queries(), queries().count() - 1).begin <= keys().positions.front() &&
-           visible_keys(queries(), 0).end > keys().positions.back();
+  void multiply(const Factor<Real>& a, std::int64_t depth, const Panels<const Real>& b, Numbers& numbers) {
+    const std::int64_t panel = seen_.begin / kPanel<Real>;
+    Multiply<false, Real>(a, rows_->count(), depth, SkipPanels(b, panel), seen_.size(),
+                          SkipPanels(numbers.panels(), panel));
   }
-  bool none_visible() const {
-    for (std::int64_t i = 0; i < queries().count(); ++i) {
-      const Range range = visible_keys(queries(), i);
-      if (std::max(range.begin, keys().positions.front()) <
-          std::min(range.end, keys().positions.back() + 1)) {
-        return false;
-      }
+
+  std::int64_t first_key() const { return keys().positions.front(); }
+  std::int64_t last_key() const { return keys().positions.back(); }
+
+  Range seen_lanes() const {
+    Range seen = {lanes_->count(), 0};
+    for (std::int64_t l = 0; l < lanes_->count(); ++l) {
+      if (!sees_any(l)) continue;
+      seen.begin = std::min(seen.begin, l);
+      seen.end = l + 1;
     }
-    return true;
+    if (seen.empty()) return {};
+    seen.begin = seen.begin / kPanel<Real> * kPanel<Real>;
+    return seen;
+  }
+  /// Whether lane l may have a visible pair: the ends of what queries see never move back from one to the
+  /// next.
+  bool sees_any(std::int64_t l) const {
+    if constexpr (kAlong == Side::queries) {
+      return lane_begin_[l] <= last_key() && lane_end_[l] > first_key() && lane_begin_[l] < lane_end_[l];
+    } else {
+      const std::int64_t key = keys().positions[static_cast<std::size_t>(l)];
+      return visible_keys(queries(), 0).begin <= key &&
+             key < visible_keys(queries(), queries().count() - 1).end;
+    }
+  }
+  /// Of the lanes that are computed, which are whole vectors.
+  bool all_visible() const {
+    if (seen_.size() % kStep != 0) return false;
+    if constexpr (kAlong == Side::queries) {
+      return lane_begin_[seen_.end - 1] <= first_key() && lane_end_[seen_.begin] > last_key();
+    } else {
+      return visible_keys(queries(), queries().count() - 1).begin <=
+                 keys().positions[static_cast<std::size_t>(seen_.begin)] &&
+             visible_keys(queries(), 0).end > keys().positions[static_cast<std::size_t>(seen_.end - 1)];
+    }
   }
 
   /// visit(query's index, key's index, the pair's element of `square`).
   template <typename Visit>
-  void for_pairs(Square<Real>& square, const Visit& visit) {
+  void for_pairs(Numbers& square, const Visit& visit) {
     for (std::int64_t i = 0; i < queries().count(); ++i) {
       for (std::int64_t j = 0; j < keys().count(); ++j) {
         visit(i, j, kAlong == Side::queries ? square.row(j)[i] : square.row(i)[j]);
@@ -223,16 +277,17 @@ class Pairs {
     }
   }
 
+  /// Of the product `qk` of pair (r, l).
   template <bool kPlain>
-  HWY_INLINE Score score(std::int64_t r, std::int64_t l) const {
+  HWY_INLINE Score score(V qk, V scale, std::int64_t r, std::int64_t l) const {
     const D d;
-    const Problem& problem = terms_.problem;
     const V one = hn::Set(d, Real{1});
     Score score;
-    score.s = hn::Mul(hn::Load(d, s_.row(r) + l), hn::Set(d, static_cast<Real>(problem.scale)));
+    score.s = hn::Mul(qk, scale);
     score.slope = one;
     score.size = hn::Abs(score.s);
     if constexpr (!kPlain) {
+      const Problem& problem = terms_.problem;
       const auto add = [&](V term) {
         score.s = hn::Add(score.s, term);
         score.size = hn::Add(score.size, hn::Abs(term));
@@ -257,17 +312,20 @@ class Pairs {
   }
 
   template <bool kPlain, bool kMasked>
-  void soften(LaneValues<Real>& maximum, LaneValues<Real>& sum, LaneValues<Real>& shrink) {
+  void soften(Lanes& maximum, Lanes& sum, Lanes& shrink) {
     const D d;
     const V none = hn::Set(d, kNone);
+    const V scale = hn::Set(d, static_cast<Real>(terms_.problem.scale));
     const std::int64_t rows = rows_->count();
-    for (std::int64_t l = 0; l < kTile; l += kStep) {
+    Real* const HWY_RESTRICT tile = s_.row(0);
+    for (std::int64_t l = seen_.begin; l < seen_.end; l += kStep) {
       const V before = hn::Load(d, maximum.at(l));
       V after = before;
       for (std::int64_t r = 0; r < rows; ++r) {
-        V s = score<kPlain>(r, l).s;
+        Real* const pair = tile + r * kOwned + l;
+        V s = score<kPlain>(hn::Load(d, pair), scale, r, l).s;
         if constexpr (kMasked) s = hn::IfThenElse(visible(r, l), s, none);
-        hn::Store(s, d, s_.row(r) + l);
+        hn::Store(s, d, pair);
         after = hn::Max(after, s);
       }
       // A lane that has seen no key yet has no maximum to subtract.
@@ -275,12 +333,13 @@ class Pairs {
       const V factor = Exp(d, hn::Sub(before, shift));
       V total = hn::Mul(hn::Load(d, sum.at(l)), factor);
       for (std::int64_t r = 0; r < rows; ++r) {
-        V p = Exp(d, hn::Sub(hn::Load(d, s_.row(r) + l), shift));
+        Real* const pair = tile + r * kOwned + l;
+        V p = Exp(d, hn::Sub(hn::Load(d, pair), shift));
         total = hn::Add(total, p);
         if constexpr (!kPlain) {
           if (terms_.drops) p = hn::Mul(p, hn::Load(d, keep_.row(r) + l));
         }
-        hn::Store(p, d, s_.row(r) + l);
+        hn::Store(p, d, pair);
       }
       hn::Store(after, d, maximum.at(l));
       hn::Store(total, d, sum.at(l));
@@ -291,16 +350,25 @@ class Pairs {
   template <bool kPlain, bool kMasked>
   PairTally differentiate() {
     const D d;
-    PairTally tally;
+    const V scale = hn::Set(d, static_cast<Real>(terms_.problem.scale));
+    const V negligible = hn::Set(d, static_cast<Real>(kNegligible));
+    const std::int64_t rows = rows_->count();
+    Real* const HWY_RESTRICT s_tile = s_.row(0);
+    Real* const HWY_RESTRICT dp_tile = dp_.row(0);
+    LaneSquares<Real, kOwned> lane_squares = lane_squares_;
     V largest = hn::Zero(d);
-    for (std::int64_t r = 0; r < rows_->count(); ++r) {
+    std::int64_t significant_pairs = 0;
+    for (std::int64_t r = 0; r < rows; ++r) {
       V p_sum = hn::Zero(d), p_slope_sum = p_sum, kept_sum = p_sum, ds_sum = p_sum, dx_sum = p_sum;
-      for (std::int64_t l = 0; l < kTile; l += kStep) {
+      Real* const HWY_RESTRICT s_row = s_tile + r * kOwned;
+      Real* const HWY_RESTRICT dp_row = dp_tile + r * kOwned;
+      HWY_UNROLL(1)
+      for (std::int64_t l = seen_.begin; l < seen_.end; l += kStep) {
         const V lse = kAlong == Side::queries ? hn::Load(d, lse_.at(l)) : hn::Set(d, lse_[r]);
         const V d_of_row = kAlong == Side::queries ? hn::Load(d, d_.at(l)) : hn::Set(d, d_[r]);
-        const Score x = score<kPlain>(r, l);
+        const Score x = score<kPlain>(hn::Load(d, s_row + l), scale, r, l);
         V p = Exp(d, hn::Sub(x.s, lse));
-        V dp = hn::Load(d, dp_.row(r) + l);
+        V dp = hn::Load(d, dp_row + l);
         V kept = p;
         if constexpr (!kPlain) {
           if (terms_.drops) {
@@ -317,25 +385,25 @@ class Pairs {
           ds = hn::IfThenElseZero(seen, ds);
         }
         const V dx = kPlain ? ds : hn::Mul(ds, x.slope);
-        hn::Store(kept, d, s_.row(r) + l);
-        hn::Store(dx, d, dp_.row(r) + l);
+        hn::Store(kept, d, s_row + l);
+        hn::Store(dx, d, dp_row + l);
         if constexpr (!kPlain) {
           if (terms_.has_bias) hn::Store(ds, d, ds_.row(r) + l);
         }
         if constexpr (kStatistics) {
-          const auto significant = hn::Ge(p, hn::Set(d, static_cast<Real>(kNegligible)));
-          tally.significant += static_cast<std::int64_t>(hn::CountTrue(d, significant));
+          const auto significant = hn::Ge(p, negligible);
+          significant_pairs += static_cast<std::int64_t>(hn::CountTrue(d, significant));
           largest = hn::Max(largest, hn::IfThenElseZero(significant, x.size));
-          const auto square = [&](V value, LaneValues<Real>& of_lanes, V& of_row) {
+          const auto square = [&](V value, Lanes& of_lanes, V& of_row) {
             hn::Store(hn::MulAdd(value, value, hn::Load(d, of_lanes.at(l))), d, of_lanes.at(l));
             of_row = hn::MulAdd(value, value, of_row);
           };
-          square(p, lane_squares_.p, p_sum);
-          square(ds, lane_squares_.ds, ds_sum);
+          square(p, lane_squares.p, p_sum);
+          square(ds, lane_squares.ds, ds_sum);
           if constexpr (!kPlain) {
-            square(hn::Mul(p, x.slope), lane_squares_.p_slope, p_slope_sum);
-            square(kept, lane_squares_.kept, kept_sum);
-            square(dx, lane_squares_.dx, dx_sum);
+            square(hn::Mul(p, x.slope), lane_squares.p_slope, p_slope_sum);
+            square(kept, lane_squares.kept, kept_sum);
+            square(dx, lane_squares.dx, dx_sum);
           }
         }
       }
@@ -348,15 +416,14 @@ class Pairs {
         row_squares_.dx[r] = kPlain ? row_squares_.ds[r] : total(dx_sum);
       }
     }
-    if constexpr (kStatistics) {
-      tally.max_score = static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, largest)));
-      if constexpr (kPlain) {
-        lane_squares_.p_slope = lane_squares_.p;
-        lane_squares_.kept = lane_squares_.p;
-        lane_squares_.dx = lane_squares_.ds;
-      }
+    if constexpr (!kStatistics) return {};
+    if constexpr (kPlain) {
+      lane_squares.p_slope = lane_squares.p;
+      lane_squares.kept = lane_squares.p;
+      lane_squares.dx = lane_squares.ds;
     }
-    return tally;
+    lane_squares_ = lane_squares;
+    return {significant_pairs, static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, largest)))};
   }
 
   const ScoreTerms& terms_;
@@ -364,21 +431,22 @@ class Pairs {
   bool masked_ = true;
   const Rows* lanes_ = nullptr;
   const Rows* rows_ = nullptr;
-  LaneValues<Int> lane_position_;  // see place()
-  LaneValues<Int> lane_begin_;     // the keys that a lane's query sees
-  LaneValues<Int> lane_end_;
-  LaneValues<Int> row_position_;
-  LaneValues<Int> row_begin_;
-  LaneValues<Int> row_end_;
-  LaneValues<Real> lse_;  // of the queries, lanes or rows
-  LaneValues<Real> d_;
-  Square<Real> s_;
-  Square<Real> dp_;
-  Square<Real> ds_;
-  Square<Real> bias_;
-  Square<Real> keep_;  // Z
-  LaneSquares<Real> lane_squares_;
-  LaneSquares<Real> row_squares_;
+  Range seen_;
+  LaneValues<Int, kOwned> lane_position_;  // see place()
+  LaneValues<Int, kOwned> lane_begin_;     // the keys that a lane's query sees
+  LaneValues<Int, kOwned> lane_end_;
+  LaneValues<Int, kTile> row_position_;
+  LaneValues<Int, kTile> row_begin_;
+  LaneValues<Int, kTile> row_end_;
+  LaneValues<Real, std::max(kOwned, kTile)> lse_;  // of the queries, lanes or rows
+  LaneValues<Real, std::max(kOwned, kTile)> d_;
+  Numbers s_;
+  Numbers dp_;
+  Numbers ds_;
+  Numbers bias_;
+  Numbers keep_;  // Z
+  LaneSquares<Real, kOwned> lane_squares_;
+  LaneSquares<Real, kTile> row_squares_;
 };
 
 }  // namespace fmha_bwd::HWY_NAMESPACE

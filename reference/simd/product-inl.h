@@ -16,6 +16,7 @@
 #define FMHA_BWD_REFERENCE_SIMD_PRODUCT_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstddef>
@@ -33,11 +34,11 @@ using Tag = hn::ScalableTag<Real>;
 template <typename Real>
 inline constexpr std::int64_t kLanes = static_cast<std::int64_t>(HWY_LANES(Real));
 
-inline constexpr std::int64_t kBlockRows = 6;
+inline constexpr int kBlockRows = 6;
 #if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
-inline constexpr std::int64_t kBlockVectors = 4;
+inline constexpr int kBlockVectors = 4;
 #else
-inline constexpr std::int64_t kBlockVectors = 2;
+inline constexpr int kBlockVectors = 2;
 #endif
 
 /// Columns of a panel.
@@ -62,6 +63,23 @@ struct Panels {
   std::int64_t panel;
 };
 
+/// The same without the first rows, or the first columns.
+template <typename Real>
+Factor<Real> SkipRows(Factor<Real> a, std::int64_t rows) {
+  a.data += rows * a.row;
+  return a;
+}
+template <typename Real>
+Panels<Real> SkipRows(Panels<Real> c, std::int64_t rows) {
+  c.data += rows * c.row;
+  return c;
+}
+template <typename Real>
+Panels<Real> SkipPanels(Panels<Real> c, std::int64_t panels) {
+  c.data += panels * c.panel;
+  return c;
+}
+
 template <int kRows, int kVectors, bool kAdd, typename Real>
 HWY_INLINE void MultiplyBlock(const Factor<Real>& a, const Real* HWY_RESTRICT a_row, std::int64_t depth,
                               const Real* HWY_RESTRICT b, std::int64_t b_row, Real* HWY_RESTRICT c,
@@ -73,6 +91,13 @@ HWY_INLINE void MultiplyBlock(const Factor<Real>& a, const Real* HWY_RESTRICT a_
     HWY_UNROLL(4)
     for (int v = 0; v < kVectors; ++v)
       sum[m][v] = kAdd ? hn::Load(d, c + m * c_row + v * kLanes<Real>) : hn::Zero(d);
+  }
+  if constexpr (kAdd) {  // the next block's sums, while this one's grow
+    HWY_UNROLL(6)
+    for (int m = kRows; m < 2 * kRows; ++m) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < kVectors; ++v) hwy::Prefetch(c + m * c_row + v * kLanes<Real>);
+    }
   }
   for (std::int64_t begin = 0; begin < depth; begin += a.part) {
     const std::int64_t steps = depth - begin < a.part ? depth - begin : a.part;
@@ -99,6 +124,19 @@ HWY_INLINE void MultiplyBlock(const Factor<Real>& a, const Real* HWY_RESTRICT a_
   }
 }
 
+/// The last rows of a panel, fewer than a block's.
+template <int kRows, int kVectors, bool kAdd, typename Real>
+HWY_INLINE void MultiplyRest(const Factor<Real>& a, std::int64_t rows, std::int64_t m, std::int64_t depth,
+                             const Real* b, std::int64_t b_row, Real* c, std::int64_t c_row) {
+  if constexpr (kRows > 0) {
+    if (rows - m == kRows) {
+      MultiplyBlock<kRows, kVectors, kAdd>(a, a.data + m * a.row, depth, b, b_row, c + m * c_row, c_row);
+    } else {
+      MultiplyRest<kRows - 1, kVectors, kAdd>(a, rows, m, depth, b, b_row, c, c_row);
+    }
+  }
+}
+
 template <int kVectors, bool kAdd, typename Real>
 HWY_NOINLINE void MultiplyPanel(const Factor<Real>& a, std::int64_t rows, std::int64_t depth, const Real* b,
                                 std::int64_t b_row, Real* c, std::int64_t c_row) {
@@ -106,22 +144,7 @@ HWY_NOINLINE void MultiplyPanel(const Factor<Real>& a, std::int64_t rows, std::i
   for (; m + kBlockRows <= rows; m += kBlockRows) {
     MultiplyBlock<kBlockRows, kVectors, kAdd>(a, a.data + m * a.row, depth, b, b_row, c + m * c_row, c_row);
   }
-  const Real* a_row = a.data + m * a.row;
-  c += m * c_row;
-  switch (rows - m) {
-    case 5:
-      return MultiplyBlock<5, kVectors, kAdd>(a, a_row, depth, b, b_row, c, c_row);
-    case 4:
-      return MultiplyBlock<4, kVectors, kAdd>(a, a_row, depth, b, b_row, c, c_row);
-    case 3:
-      return MultiplyBlock<3, kVectors, kAdd>(a, a_row, depth, b, b_row, c, c_row);
-    case 2:
-      return MultiplyBlock<2, kVectors, kAdd>(a, a_row, depth, b, b_row, c, c_row);
-    case 1:
-      return MultiplyBlock<1, kVectors, kAdd>(a, a_row, depth, b, b_row, c, c_row);
-    default:
-      return;
-  }
+  MultiplyRest<kBlockRows - 1, kVectors, kAdd>(a, rows, m, depth, b, b_row, c, c_row);
 }
 
 /// C[rows, columns] = A B, or += A B where kAdd; `depth` terms a sum. Columns beyond the last are computed up

@@ -27,8 +27,8 @@ class VectorQueryTile final : public QueryTile<Real> {
   void forward(const Rows& queries, Real* o, Real* lse) override {
     constexpr Real kNone = -std::numeric_limits<Real>::infinity();
     const bool sink = terms_.problem.sink;
-    LaneValues<Real> maximum, sum, shrink;
-    for (std::int64_t l = 0; l < kTile; ++l) {
+    typename Pairs<Real, Side::queries>::Lanes maximum, sum, shrink;
+    for (std::int64_t l = 0; l < kOwnedQueries; ++l) {
       maximum[l] =
           sink ? static_cast<Real>(terms_.inputs.sink[static_cast<std::size_t>(queries.head)]) : kNone;
       sum[l] = sink ? Real{1} : Real{0};
@@ -38,10 +38,9 @@ class VectorQueryTile final : public QueryTile<Real> {
     for_keys(queries, [&](const Rows& keys) {
       v_.load(terms_.inputs.v, keys);
       if (pairs_.soften(maximum, sum, shrink)) {
-        for (std::int64_t i = 0; i < queries.count(); ++i) o_.scale_row(i, shrink[i]);
+        for (std::int64_t i = pairs_.seen().begin; i < pairs_.seen().end; ++i) o_.scale_row(i, shrink[i]);
       }
-      Multiply<true, Real>(pairs_.s().by_column(), queries.count(), keys.count(), v_.operand(), v_.columns(),
-                           o_.panels());
+      pairs_.add_to_lanes(pairs_.s(), v_.operand(), v_.columns(), o_.panels());
     });
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       const bool sees_nothing = sum[i] == Real{0};
@@ -55,10 +54,9 @@ class VectorQueryTile final : public QueryTile<Real> {
                           Squares* squares) override {
     PairTally tally;
     dq_.clear();
-    for_gradients(queries, known, [&](const Rows& keys, const PairTally& pairs) {
+    for_gradients(queries, known, [&](const Rows&, const PairTally& pairs) {
       tally.add(pairs);
-      Multiply<true, Real>(pairs_.dp().by_column(), queries.count(), keys.count(), k_.operand(), k_.columns(),
-                           dq_.panels());
+      pairs_.add_to_lanes(pairs_.dp(), k_.operand(), k_.columns(), dq_.panels());
     });
     dq_.store(queries.count(), dq);
     for (std::int64_t i = 0; i < queries.count(); ++i) squares[i].add(pairs_.lane_squares().of(i));
@@ -68,7 +66,7 @@ class VectorQueryTile final : public QueryTile<Real> {
   void add_dbias(const Rows& queries, const KnownRows<Real>& known, Real* dbias,
                  std::int64_t stride) override {
     for_gradients(queries, known, [&](const Rows& keys, const PairTally&) {
-      for (std::int64_t i = 0; i < queries.count(); ++i) {
+      for (std::int64_t i = pairs_.seen().begin; i < pairs_.seen().end; ++i) {
         Real* row = dbias + i * stride + keys.positions.front();
         for (std::int64_t j = 0; j < keys.count(); ++j) row[j] += pairs_.ds().row(j)[i];
       }
@@ -89,11 +87,10 @@ class VectorQueryTile final : public QueryTile<Real> {
     const std::int64_t head = queries.head / terms_.problem.group_size();
     for (std::int64_t first = range.begin / kTile * kTile; first < range.end; first += kTile) {
       const std::int64_t end = terms_.mask_of(queries.sequence).seqlen_k();
-      const Rows keys = terms_.key_rows(queries.sequence, head, tile_positions(first, end));
+      const Rows keys = terms_.key_rows(queries.sequence, head, tile_positions(first, end, kTile));
       if (!pairs_.set_rows(keys)) continue;
       k_.load(terms_.inputs.k, keys);
-      Multiply<false, Real>(k_.factor(), keys.count(), k_.columns(), q_.operand(), kTile,
-                            pairs_.s().panels());
+      pairs_.multiply_s(k_.factor(), k_.columns(), q_.operand());
       visit(keys);
     }
   }
@@ -105,19 +102,18 @@ class VectorQueryTile final : public QueryTile<Real> {
     own(queries);
     for_keys(queries, [&](const Rows& keys) {
       v_.load(terms_.inputs.v, keys);
-      Multiply<false, Real>(v_.factor(), keys.count(), v_.columns(), d_o_.operand(), kTile,
-                            pairs_.dp().panels());
+      pairs_.multiply_dp(v_.factor(), v_.columns(), d_o_.operand());
       visit(keys, pairs_.differentiate(known));
     });
   }
 
   const ScoreTerms& terms_;
-  ColumnPanels<Real> q_;
-  ColumnPanels<Real> d_o_;
-  RowPanels<Real> k_;
-  RowPanels<Real> v_;
-  RowPanels<Real> o_;
-  RowPanels<Real> dq_;
+  ColumnPanels<Real, kOwnedQueries> q_;
+  ColumnPanels<Real, kOwnedQueries> d_o_;
+  RowPanels<Real, kTile> k_;
+  RowPanels<Real, kTile> v_;
+  RowPanels<Real, kOwnedQueries> o_;
+  RowPanels<Real, kOwnedQueries> dq_;
   Pairs<Real, Side::queries> pairs_;
 };
 
