@@ -16,7 +16,7 @@
 
 namespace fmha_bwd {
 
-inline constexpr std::int64_t kTile = 64;           // rows that pass by at a time
+inline constexpr std::int64_t kTile = 128;           // rows that pass by at a time
 inline constexpr std::int64_t kOwnedQueries = 128;  // of a QueryTile
 inline constexpr std::int64_t kOwnedKeys = 128;     // of a KeyTile
 

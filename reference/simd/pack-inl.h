@@ -54,14 +54,21 @@ class RowPanels {
 
   std::int64_t columns() const { return columns_; }
   Panels<Real> panels() { return {memory_.get(), kPanel<Real>, kStride}; }
-  Panels<const Real> operand() const { return {memory_.get(), kPanel<Real>, kStride}; }
-  Factor<Real> factor() const { return {memory_.get(), kPanel<Real>, 1, kPanel<Real>, kStride}; }
+  Panels<const Real> operand() const {
+    if (direct_) return {direct_, columns_, kPanel<Real>};
+    return {memory_.get(), kPanel<Real>, kStride};
+  }
+  Factor<Real> factor() const {
+    if (direct_) return {direct_, columns_, 1, columns_, 0};
+    return {memory_.get(), kPanel<Real>, 1, kPanel<Real>, kStride};
+  }
 
   void clear() { std::fill_n(memory_.get(), DividedUp(columns_, kPanel<Real>) * kStride, Real{0}); }
 
   /// The rows of a tensor with as many columns. The kTile rows after those are on their way to the cache
   /// then.
   void load(const std::vector<float>& tensor, const Rows& rows) {
+    direct_ = nullptr;
     for (std::int64_t i = 0; i < rows.count(); ++i) {
       const float* source = tensor.data() + rows.row(i) * columns_;
       if (static_cast<std::size_t>((rows.row(i) + kTile) * columns_) < tensor.size()) {
@@ -73,6 +80,18 @@ class RowPanels {
         Convert(source + first, length, panel + i * kPanel<Real>);
       });
     }
+  }
+
+  /// The same, but where they are in memory if products can read them there: for rows that are read once.
+  void view(const std::vector<float>& tensor, const Rows& rows) {
+    if constexpr (sizeof(Real) == sizeof(float)) {
+      const bool follow_one_another = rows.positions.back() - rows.positions.front() + 1 == rows.count();
+      if (columns_ % kLanes<Real> == 0 && follow_one_another) {
+        direct_ = tensor.data() + rows.row(0) * columns_;
+        return;
+      }
+    }
+    load(tensor, rows);
   }
 
   /// The first `count` rows, without padding.
@@ -113,6 +132,7 @@ class RowPanels {
   }
 
   std::int64_t columns_;
+  const Real* direct_ = nullptr;
   hwy::AlignedFreeUniquePtr<Real[]> memory_;
 };
 

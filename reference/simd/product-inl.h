@@ -105,7 +105,7 @@ HWY_INLINE void MultiplyBlock(const Factor<Real>& a, const Real* HWY_RESTRICT a_
     for (std::int64_t k = 0; k < steps; ++k) {
       hn::Vec<Tag<Real>> term[kVectors];
       HWY_UNROLL(4)
-      for (int v = 0; v < kVectors; ++v) term[v] = hn::Load(d, b + v * kLanes<Real>);
+      for (int v = 0; v < kVectors; ++v) term[v] = hn::LoadU(d, b + v * kLanes<Real>);
       HWY_UNROLL(6)
       for (int m = 0; m < kRows; ++m) {
         const auto factor = hn::Set(d, element[m * a.row]);

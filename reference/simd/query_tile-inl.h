@@ -36,7 +36,7 @@ class VectorQueryTile final : public QueryTile<Real> {
     o_.clear();
     own(queries);
     for_keys(queries, [&](const Rows& keys) {
-      v_.load(terms_.inputs.v, keys);
+      v_.view(terms_.inputs.v, keys);
       if (pairs_.soften(maximum, sum, shrink)) {
         for (std::int64_t i = pairs_.seen().begin; i < pairs_.seen().end; ++i) o_.scale_row(i, shrink[i]);
       }
@@ -89,7 +89,7 @@ class VectorQueryTile final : public QueryTile<Real> {
       const std::int64_t end = terms_.mask_of(queries.sequence).seqlen_k();
       const Rows keys = terms_.key_rows(queries.sequence, head, tile_positions(first, end, kTile));
       if (!pairs_.set_rows(keys)) continue;
-      k_.load(terms_.inputs.k, keys);
+      k_.view(terms_.inputs.k, keys);
       pairs_.multiply_s(k_.factor(), k_.columns(), q_.operand());
       visit(keys);
     }
@@ -101,7 +101,7 @@ class VectorQueryTile final : public QueryTile<Real> {
     d_o_.load(terms_.inputs.d_o, queries);
     own(queries);
     for_keys(queries, [&](const Rows& keys) {
-      v_.load(terms_.inputs.v, keys);
+      v_.view(terms_.inputs.v, keys);
       pairs_.multiply_dp(v_.factor(), v_.columns(), d_o_.operand());
       visit(keys, pairs_.differentiate(known));
     });
