@@ -16,7 +16,7 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::plain {
 namespace {
 
 template <int kParts>
-__global__ __launch_bounds__(kThreads) void dk_dv_kernel(Arguments a) {
+__global__ __launch_bounds__(kThreads, workgroups_for(2 * kParts)) void dk_dv_kernel(Arguments a) {
   HIP_DYNAMIC_SHARED(SharedTiles, shared)
   const int ty = thread_row();
   const int tx = thread_column();
@@ -29,14 +29,14 @@ __global__ __launch_bounds__(kThreads) void dk_dv_kernel(Arguments a) {
 
   float dk[kParts][kOwn][4] = {};
   float dv[kParts][kOwn][4] = {};
-  Range seeing[kOwn] = {};  // the queries that see the thread's keys
+  Span seeing[kOwn] = {};  // the queries that see the thread's keys
   FMHA_BWD_UNROLL
   for (int i = 0; i < kOwn; ++i) {
     const int key = first_key + ty + kSide * i;
     if (key < k.rows) seeing[i] = mask.visible_queries(key);
   }
 
-  const Range queries = mask.queries_of(tile_range(first_key, k.rows));
+  const Span queries = mask.queries_of(tile_range(first_key, k.rows));
   const int group_size = a.nhead_q / a.nhead_k;
   for (int head = key_head * group_size; head < (key_head + 1) * group_size; ++head) {
     const auto q = a.queries(a.q, sequence, head, a.hdim_q);

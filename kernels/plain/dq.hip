@@ -6,7 +6,7 @@
 // that any of them sees. Q.K and dO.V of the pairs come from 32 columns at a time, dX goes to shared memory,
 // and dQ is added up in registers, in the order of the keys. Three products a pair.
 //
-// Budget at hdim_q 128: 16 floats of dQ and 8 of Q.K and dO.V a thread, 28.2 KB of shared memory.
+// Budget at hdim_q 128: 16 floats of dQ and 8 of Q.K and dO.V a thread, 27.1 KB of shared memory.
 #include "kernels/plain/scores.h"
 #include "kernels/plain/tile.h"
 
@@ -14,7 +14,7 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::plain {
 namespace {
 
 template <int kParts>
-__global__ __launch_bounds__(kThreads) void dq_kernel(Arguments a) {
+__global__ __launch_bounds__(kThreads, workgroups_for(kParts)) void dq_kernel(Arguments a) {
   HIP_DYNAMIC_SHARED(SharedTiles, shared)
   const int ty = thread_row();
   const int tx = thread_column();
@@ -31,7 +31,7 @@ __global__ __launch_bounds__(kThreads) void dq_kernel(Arguments a) {
   float dq[kParts][kOwn][4] = {};
   float lse[kOwn] = {};
   float d[kOwn] = {};
-  Range visible[kOwn] = {};
+  Span visible[kOwn] = {};
   FMHA_BWD_UNROLL
   for (int i = 0; i < kOwn; ++i) {
     const int query = first_query + ty + kSide * i;
@@ -41,7 +41,7 @@ __global__ __launch_bounds__(kThreads) void dq_kernel(Arguments a) {
     visible[i] = mask.visible_keys(query);
   }
 
-  const Range keys = mask.keys_of(tile_range(first_query, q.rows));
+  const Span keys = mask.keys_of(tile_range(first_query, q.rows));
   for (int first_key = first_tile(keys); first_key < keys.end; first_key += kTile) {
     float dots[kOwn][kOwn];
     float dp[kOwn][kOwn];

@@ -19,12 +19,15 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::plain {
 inline constexpr int kOwn = kTile / kSide;  // rows of a tile that a thread has
 inline constexpr int kPad = 4;
 inline constexpr int kDepth = 32;  // columns that dot_rows takes at a time
-inline constexpr int kWidth = 64;  // columns that add_product makes at a time: 4 a thread
+inline constexpr int kWidth = 64;  // columns that add_product makes at a time, a part: 4 a thread
+
+/// Workgroups that a multiprocessor should hold, with so many parts of results in each thread's registers.
+constexpr int workgroups_for(int parts) { return parts <= 4 ? 2 : 1; }
 
 template <int kColumns>
 using Tile = float[kTile][kColumns + kPad];
 
-/// The shared memory of a workgroup, 28.2 KB.
+/// The shared memory of a workgroup, 27.1 KB.
 struct SharedTiles {
   alignas(16) Tile<kDepth> own;  // dot_rows' own rows
   Tile<kDepth> walked;           // and the others
@@ -36,9 +39,20 @@ struct SharedTiles {
 __device__ __forceinline__ int thread_row() { return static_cast<int>(threadIdx.x) / kSide; }
 __device__ __forceinline__ int thread_column() { return static_cast<int>(threadIdx.x) % kSide; }
 
-/// The first row of the first tile that holds any of `range`, or its end where it is empty.
-__device__ __forceinline__ int first_tile(const Range& range) {
-  return range.empty() ? static_cast<int>(range.end) : static_cast<int>(range.begin) / kTile * kTile;
+/// A Range of rows of one sequence, in half the registers.
+struct Span {
+  int begin = 0;
+  int end = 0;
+
+  Span() = default;
+  __device__ __forceinline__ Span(const Range& range)
+      : begin(static_cast<int>(range.begin)), end(static_cast<int>(range.end)) {}
+  __device__ __forceinline__ bool contains(int row) const { return begin <= row && row < end; }
+};
+
+/// The first row of the first tile that holds any of `span`, or its end where it is empty.
+__device__ __forceinline__ int first_tile(const Span& span) {
+  return span.end <= span.begin ? span.end : span.begin / kTile * kTile;
 }
 
 /// The own rows `first` to `first` + kTile of `rows`.
@@ -51,12 +65,14 @@ template <int kStride>
 __device__ __forceinline__ void load(float (&tile)[kTile][kStride], const Rows<const float>& source,
                                      int first_row, int first_column) {
   constexpr int kColumns = kStride - kPad;
+  const int row = static_cast<int>(threadIdx.x) / kColumns;
+  const int column = static_cast<int>(threadIdx.x) % kColumns;
+  const float* const from = source.row(first_row + row) + first_column + column;
+  // Rows from `from` on.
+  const int rows = first_column + column < source.columns ? source.rows - first_row - row : 0;
   FMHA_BWD_UNROLL
-  for (int first = 0; first < kTile * kColumns; first += kThreads) {
-    const int row = (first + static_cast<int>(threadIdx.x)) / kColumns;
-    const int column = static_cast<int>(threadIdx.x) % kColumns;
-    const bool inside = first_row + row < source.rows && first_column + column < source.columns;
-    tile[row][column] = inside ? source.row(first_row + row)[first_column + column] : 0.0F;
+  for (int step = 0; step < kTile; step += kThreads / kColumns) {
+    tile[row + step][column] = step < rows ? from[step * source.columns] : 0.0F;
   }
 }
 
