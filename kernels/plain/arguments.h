@@ -5,6 +5,7 @@
 #include "base/dropout.h"
 #include "base/mask.h"
 #include "base/sequences.h"
+#include "base/tensor.h"
 #include "kernels/family.h"
 #include "kernels/launch.h"
 
@@ -81,6 +82,45 @@ struct Arguments {
   /// The key head that a query head uses.
   __device__ __forceinline__ int key_head(int head) const { return head / (nhead_q / nhead_k); }
 };
+
+/// `mask` is not used by stage 1.
+inline Arguments arguments_of(const Problem& p, const MaskRule& mask, const DeviceTensors& t) {
+  const Shape bias = shape_of(TensorId::bias, p);
+  Arguments a = {};
+  a.q = static_cast<const float*>(t.q);
+  a.k = static_cast<const float*>(t.k);
+  a.v = static_cast<const float*>(t.v);
+  a.d_o = static_cast<const float*>(t.d_o);
+  a.o = static_cast<float*>(t.o);
+  a.lse = t.lse;
+  a.d = t.d;
+  a.dq = static_cast<float*>(t.dq);
+  a.dk = static_cast<float*>(t.dk);
+  a.dv = static_cast<float*>(t.dv);
+  a.bias = static_cast<const float*>(t.bias);
+  a.dbias = static_cast<float*>(t.dbias);
+  a.slopes = t.slopes;
+  a.sink = t.sink;
+  a.dsink = t.dsink;
+  a.sequences = t.sequences;
+  a.mask = mask;
+  a.draws = dropout_draws(p);
+  a.drops = p.dropout.probability > 0.0F;
+  a.scale = p.scale;
+  a.softcap = p.softcap;
+  a.batch = static_cast<int>(p.batch);
+  a.nhead_q = static_cast<int>(p.nhead_q);
+  a.nhead_k = static_cast<int>(p.nhead_k);
+  a.hdim_q = static_cast<int>(p.hdim_q);
+  a.hdim_v = static_cast<int>(p.hdim_v);
+  a.bias_batch = static_cast<int>(bias.batch);
+  a.bias_heads = static_cast<int>(bias.head);
+  a.seqlen_q = p.seqlen_q;
+  a.seqlen_k = p.seqlen_k;
+  a.rows_q = shape_of(TensorId::q, p).row;
+  a.rows_k = shape_of(TensorId::k, p).row;
+  return a;
+}
 
 /// The rows that a workgroup owns.
 struct OwnRows {
