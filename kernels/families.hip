@@ -2,6 +2,7 @@
 #include <array>
 
 #include "kernels/family.h"
+#include "kernels/plain/plain.h"
 #include "kernels/simt/simt.h"
 #ifdef FMHA_BWD_HAS_HOPPER
 #include "kernels/hopper/hopper.h"
@@ -14,7 +15,9 @@ std::span<const Family* const> families() {
 #ifdef FMHA_BWD_HAS_HOPPER
       &hopper::family(),
 #endif
-      &simt::family()});
+      &simt::family(),
+      // The last, so that it is never the choice where simt takes everything.
+      &plain::family()});
   return kFamilies;
 }
 

@@ -1,10 +1,12 @@
 // The emulator sees it when a real kernel lacks a barrier, whichever it is.
 #include <fstream>
+#include <functional>
 
 #include "base/error.h"
 #include "base/mask_spec.h"
 #include "base/problem.h"
 #include "kernels/family.h"
+#include "kernels/plain/arguments.h"
 #include "kernels/simt/launch.h"
 #include "tests/kernels/platform/emulator/dq_dk_dv_mutant.h"
 #include "tests/kernels/platform/emulator/emulator_test.h"
@@ -15,10 +17,25 @@ namespace {
 using testing::AnyOf;
 using testing::HasSubstr;
 
-/// Every __syncthreads() of backward stage 2.
-std::vector<DroppedBarrier> barriers() {
+/// One family's backward stage 2, without dBias and a dQ of its own.
+struct Stage2 {
+  const char* family;
+  std::vector<const char*> files;  // that its barriers are in
+  std::function<void(const Problem&, const emulator::DeviceTensors&)> launch;
+};
+
+void launch_simt(const Problem& problem, const emulator::DeviceTensors& tensors) {
+  emulator::simt::launch_dq_dk_dv(problem, kNoMask.rule(), tensors, nullptr);
+}
+
+void launch_plain(const Problem& problem, const emulator::DeviceTensors& tensors) {
+  emulator::plain::launch_dk_dv(emulator::plain::arguments_of(problem, kNoMask.rule(), tensors), nullptr);
+}
+
+/// Every __syncthreads() of `stage`.
+std::vector<DroppedBarrier> barriers_of(const Stage2& stage) {
   std::vector<DroppedBarrier> found;
-  for (const char* file : {"/simt/dq_dk_dv.hip", "/simt/pair.h"}) {
+  for (const char* file : stage.files) {
     std::ifstream source(std::string(KERNELS_FOLDER) + file);
     std::string text;
     for (int line = 1; std::getline(source, text); ++line) {
@@ -28,11 +45,11 @@ std::vector<DroppedBarrier> barriers() {
   return found;
 }
 
-/// What the emulator has against backward stage 2 on a small problem; empty where it has nothing.
-std::string objection_to_dq_dk_dv() {
+/// What the emulator has against `stage` on a small problem; empty where it has nothing.
+std::string objection_to(const Stage2& stage) {
   Problem problem;
   problem.batch = problem.nhead_q = problem.nhead_k = 1;
-  problem.seqlen_q = 130;  // three tiles of queries, one of keys
+  problem.seqlen_q = 130;  // several tiles of queries
   problem.seqlen_k = 64;
   problem.hdim_q = problem.hdim_v = 128;  // two parts
   problem.dtype = DType::fp32;
@@ -57,7 +74,7 @@ std::string objection_to_dq_dk_dv() {
   tensors.dk = dk.data();
   tensors.dv = dv.data();
   try {
-    emulator::simt::launch_dq_dk_dv(problem, kNoMask.rule(), tensors, nullptr);
+    stage.launch(problem, tensors);
   } catch (const Error& error) {
     return error.what();
   }
@@ -70,21 +87,27 @@ class BarrierMutation : public MemoryChecks {
     dropped_barrier = {};
     MemoryChecks::TearDown();
   }
+
+  const std::vector<Stage2> stages_ = {{"simt", {"/simt/dq_dk_dv.hip", "/simt/pair.h"}, launch_simt},
+                                       {"plain", {"/plain/dk_dv.hip", "/plain/tile.h"}, launch_plain}};
 };
 
 TEST_F(BarrierMutation, LeavesNothingToObjectToWhereNoBarrierIsDropped) {
-  EXPECT_EQ(objection_to_dq_dk_dv(), "");
+  for (const Stage2& stage : stages_) EXPECT_EQ(objection_to(stage), "") << stage.family;
 }
 
 TEST_F(BarrierMutation, IsSeenAtEveryBarrier) {
-  ASSERT_GE(barriers().size(), 8u);
-  for (const auto& seed : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(7)}) {
-    set_settings({.threads = 1, .schedule_seed = seed});
-    for (const DroppedBarrier& barrier : barriers()) {
-      dropped_barrier = barrier;
-      // Whichever comes first: the first tile's elements may be read before anything is there.
-      EXPECT_THAT(objection_to_dq_dk_dv(), AnyOf(HasSubstr("race: "), HasSubstr("nothing was written there")))
-          << "without " << barrier.file << ":" << barrier.line << (seed ? ", in random order" : ", in order");
+  for (const Stage2& stage : stages_) {
+    ASSERT_GE(barriers_of(stage).size(), 4u) << stage.family;
+    for (const auto& seed : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(7)}) {
+      set_settings({.threads = 1, .schedule_seed = seed});
+      for (const DroppedBarrier& barrier : barriers_of(stage)) {
+        dropped_barrier = barrier;
+        // Whichever comes first: the first tile's elements may be read before anything is there.
+        EXPECT_THAT(objection_to(stage), AnyOf(HasSubstr("race: "), HasSubstr("nothing was written there")))
+            << "without " << barrier.file << ":" << barrier.line
+            << (seed ? ", in random order" : ", in order");
+      }
     }
   }
 }

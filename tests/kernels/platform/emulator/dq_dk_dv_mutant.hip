@@ -10,4 +10,5 @@ DroppedBarrier dropped_barrier;
   (::fmha_bwd::dropped_barrier.is_at(__FILE__, __LINE__) \
        ? void()                                          \
        : ::hip_emulator::__syncthreads(__FILE__, __LINE__))
+#include "kernels/plain/dk_dv.hip"
 #include "kernels/simt/dq_dk_dv.hip"
