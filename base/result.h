@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fill.h"
@@ -96,6 +97,13 @@ struct Determinism {
   std::int64_t runs = 0;
   bool required = false;  // the problem is deterministic: a difference is an error
   std::optional<Difference> difference;
+};
+
+/// Rows of a kind (reference/sample.h), and how many of them were verified.
+struct RowClass {
+  std::string_view name;
+  std::int64_t rows = 0;
+  std::int64_t sampled = 0;
 };
 
 struct MaskResult {
