@@ -220,6 +220,12 @@ RowSample drawn(const std::vector<Pattern>& patterns, std::int64_t wanted, std::
   return sample;
 }
 
+SampledSide sampled_side(const RowSample& sample) {
+  const auto of = [&](RowKind kind) { return chance_missed_one(sample.classes[index(kind)]); };
+  return {sample.classes, std::max(of(RowKind::edge), of(RowKind::boundary)),
+          chance_missed(sample, kFaultShare)};
+}
+
 }  // namespace
 
 Sample choose_sample(const Problem& problem, const MaskSpec& mask, std::int64_t rows, std::uint64_t seed) {
@@ -272,6 +278,12 @@ double chance_missed(const RowSample& sample, double share) {
 double chance_missed_one(const RowClass& rows) {
   if (rows.rows == 0) return 0.0;
   return static_cast<double>(rows.rows - rows.sampled) / static_cast<double>(rows.rows);
+}
+
+SampledRows sampled_rows(const Sample& sample) {
+  SampledRows result{sampled_side(sample.queries), sampled_side(sample.keys), std::nullopt};
+  if (!sample.bias.classes.empty()) result.bias = sampled_side(sample.bias);
+  return result;
 }
 
 }  // namespace fmha_bwd

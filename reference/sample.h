@@ -50,4 +50,7 @@ double chance_missed(const RowSample& sample, double share);
 /// The same of a fault in one row of a class: 1 - sampled / rows; 0 where there are none.
 double chance_missed_one(const RowClass& rows);
 
+/// What the reports say of a sample. Boundaries among the edge rows count with those.
+SampledRows sampled_rows(const Sample& sample);
+
 }  // namespace fmha_bwd

@@ -73,6 +73,7 @@ class Run {
     result_.arch = device.arch;
     result_.device_reason = std::move(device_reason);
     result_.emulated = device.emulated;
+    result_.verification = options.verifies() ? "full" : "none";
     for (const MaskSpec& mask : options.masks) kernels_.push_back(choose_kernel(options, mask, backend));
     if (options.save) check_folder(*options.save, "--save");
     if (options.save_on_failure) check_folder(*options.save_on_failure, "--save-on-failure");
@@ -169,6 +170,7 @@ class Run {
     result.p_sparsity = reference.exact.statistics.p_sparsity;
     for (const TensorId id : outputs_of(problem_)) {
       TensorVerdict verdict = verify(id, outputs.of(id), reference);
+      verdict.compared = verdict.elements;
       verdict.guard_damaged = outputs.damaged(id);
       verdict.passed = verdict.passed && !verdict.guard_damaged;
       result.verdicts.push_back(std::move(verdict));
