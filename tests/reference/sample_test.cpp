@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "base/sequences.h"
 #include "base/tensor.h"
 
 namespace fmha_bwd {
