@@ -94,7 +94,8 @@ TEST(JsonReport, SaysHowItWasVerifiedAndWhatASampleIsWorth) {
   EXPECT_EQ(report["masks"][1]["verification"]["dV"]["compared"], 24);
   EXPECT_EQ(report["masks"][1]["sampled"], Json::parse(R"({"fault_share": 0.001,
       "queries": {"classes": {"edge": {"rows": 260, "sampled": 260}, "boundary": {"rows": 7936,
-        "sampled": 7936}, "inner": {"rows": 253948, "sampled": 8188}}, "boundary_missed": 0.0, "share_missed": 0.00121},
+        "sampled": 7936}, "inner": {"rows": 253948, "sampled": 8188}},
+        "boundary_missed": 0.0, "share_missed": 0.00121},
       "keys": {"classes": {"edge": {"rows": 264, "sampled": 33}, "boundary": {"rows": 8000, "sampled": 200},
         "inner": {"rows": 1000, "sampled": 7}}, "boundary_missed": 0.975, "share_missed": 0.12},
       "bias": null})"));
