@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fill.h"
@@ -35,8 +36,9 @@ struct Mismatch {
   double expected = 0.0;
 };
 
-/// One tensor against the fp64 reference. Each error is allowed its budget; `passed` is
-/// max_diff <= max_diff_budget and l2_diff <= l2_budget and no element outside them, so that a NaN fails.
+/// One tensor against a reference, the fp64 one unless said otherwise. Each error is allowed its budget;
+/// `passed` is max_diff <= max_diff_budget and l2_diff <= l2_budget and no element outside them, so that a
+/// NaN fails.
 struct TensorVerdict {
   TensorId id = TensorId::dq;
   bool passed = false;
@@ -46,7 +48,8 @@ struct TensorVerdict {
   double l2_budget = 0.0;
   double reference_l2 = 0.0;
   std::int64_t elements = 0;
-  std::int64_t wrong = 0;       // elements with !(|error| <= max_diff_budget)
+  std::int64_t compared = 0;    // of the elements: all, or those of the sampled rows
+  std::int64_t wrong = 0;       // of these, with !(|error| <= max_diff_budget)
   std::vector<Mismatch> worst;  // of the wrong ones, the largest errors first, a few
   bool guard_damaged = false;   // something was written after the tensor's end
 
@@ -98,6 +101,29 @@ struct Determinism {
   std::optional<Difference> difference;
 };
 
+/// Rows of a kind (reference/sample.h), and how many of them were verified.
+struct RowClass {
+  std::string_view name;
+  std::int64_t rows = 0;
+  std::int64_t sampled = 0;
+};
+
+/// The share of the rows for which a sample says how easily a fault in them is missed.
+inline constexpr double kFaultShare = 0.001;
+
+/// The rows of one side's tensors that were verified, and the chances that faults in others are missed.
+struct SampledSide {
+  std::vector<RowClass> classes;
+  double boundary_missed = 0.0;  // a fault in one row at a tile's boundary; at most
+  double share_missed = 0.0;     // one in kFaultShare of the rows, wherever they are; at most
+};
+
+struct SampledRows {
+  SampledSide queries;  // rows of O, LSE, D and dQ
+  SampledSide keys;     // of dK and dV
+  std::optional<SampledSide> bias;
+};
+
 struct MaskResult {
   MaskSpec mask;
   std::string kernel;         // the family that computed it
@@ -106,8 +132,11 @@ struct MaskResult {
   double flops = 0.0;                      // of the backward pass over the visible pairs
   std::vector<GradientSummary> gradients;  // in the order of gradients_of
   Extent d_range;
-  std::optional<double> p_sparsity;        // share of all pairs with P < 1e-9; from the reference
-  std::vector<TensorVerdict> verdicts;     // empty with --verify none
+  std::optional<double> p_sparsity;     // share of all (sampled) pairs with P < 1e-9; from the reference
+  std::vector<TensorVerdict> verdicts;  // empty with --verify none
+  std::optional<SampledRows> sampled;   // nothing where all rows were verified, or none
+  // Against the device's fp32 reference, with --reference device.
+  std::vector<TensorVerdict> third_opinion;
   std::optional<Determinism> determinism;  // with --check-determinism
   std::optional<Timing> timing;            // nothing for a problem that failed its verification
   std::string command;                     // the shortest that reproduces this mask's result
@@ -116,8 +145,10 @@ struct MaskResult {
   /// A difference between runs is a failure only where the problem asked for none: see determinism.
   bool passed() const {
     if (determinism && determinism->required && determinism->difference) return false;
-    for (const TensorVerdict& verdict : verdicts) {
-      if (!verdict.passed) return false;
+    for (const std::vector<TensorVerdict>* opinion : {&verdicts, &third_opinion}) {
+      for (const TensorVerdict& verdict : *opinion) {
+        if (!verdict.passed) return false;
+      }
     }
     return true;
   }
@@ -136,6 +167,9 @@ struct RunResult {
   std::string arch;
   std::string device_reason;  // why this device was chosen
   bool emulated = false;
+
+  std::string verification;         // "full", "sample" or "none"
+  std::string verification_reason;  // why
 
   std::vector<MaskResult> masks;
 

@@ -14,6 +14,13 @@ namespace fmha_bwd {
 
 enum class Format { table, json, csv };
 
+/// What is compared with the reference: all, some rows of each output, or nothing. Automatic: all where that
+/// does not take long, else some (src/verification_plan.h).
+enum class VerifyHow { automatic, full, sample, none };
+
+/// Whether the outputs are compared with the device's own fp32 reference too.
+enum class ReferenceOn { cpu, device };
+
 struct Options {
   Problem problem;
   std::vector<MaskSpec> masks = basic_masks();  // in the order given, each once
@@ -27,13 +34,17 @@ struct Options {
   std::optional<std::int64_t> repeat;  // timed passes, >= 1; nothing: the run decides
   std::optional<std::int64_t> check_determinism;  // passes that are compared bit by bit, >= 2
   std::optional<std::int64_t> random;             // how many problems to draw, instead of `problem`
-  bool verify = true;
+  VerifyHow verify = VerifyHow::automatic;
+  std::optional<std::int64_t> sample_rows;  // of a sample, >= 1; nothing: the run decides
+  ReferenceOn reference = ReferenceOn::cpu;
   Format format = Format::table;
   std::optional<std::string> output;           // a file's path; nothing: stdout
   std::optional<std::string> save;             // a folder for all tensors of the one mask
   std::optional<std::string> save_on_failure;  // the same for the first mask that fails
   bool quiet = false;
   bool verbose = false;
+
+  bool verifies() const { return verify != VerifyHow::none; }
 };
 
 /// --device taken apart.

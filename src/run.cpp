@@ -73,6 +73,7 @@ class Run {
     result_.arch = device.arch;
     result_.device_reason = std::move(device_reason);
     result_.emulated = device.emulated;
+    result_.verification = options.verifies() ? "full" : "none";
     for (const MaskSpec& mask : options.masks) kernels_.push_back(choose_kernel(options, mask, backend));
     if (options.save) check_folder(*options.save, "--save");
     if (options.save_on_failure) check_folder(*options.save_on_failure, "--save-on-failure");
@@ -80,7 +81,7 @@ class Run {
 
   RunOutcome all_masks() {
     const auto masks = static_cast<std::int64_t>(options_.masks.size());
-    progress_.expect(1 + masks * (2 + (options_.verify ? 1 : 0) + (options_.check_determinism ? 1 : 0)));
+    progress_.expect(1 + masks * (2 + (options_.verifies() ? 1 : 0) + (options_.check_determinism ? 1 : 0)));
     progress_.step("inputs");
     open(kernels_.front().name);
     for (std::size_t i = 0; i < options_.masks.size(); ++i) {
@@ -105,7 +106,7 @@ class Run {
     opened_ = kernel;
     inputs_.place_in(*session_);
     if (first) {
-      result_.input_checksum = inputs_.check(*session_, options_.verify);
+      result_.input_checksum = inputs_.check(*session_, options_.verifies());
       return;
     }
     const std::uint64_t checksum = inputs_.checksum(*session_);
@@ -134,7 +135,7 @@ class Run {
     summarize_outputs(outputs, result);
 
     std::optional<Reference> reference;
-    if (options_.verify) {
+    if (options_.verifies()) {
       progress_.step(fmt::format("{}: reference", name));
       reference = reference_for(problem_, mask, inputs_.values(), {.threads = 0, .progress = told()});
       refuse_overflow(*reference, problem_, mask);
@@ -169,6 +170,7 @@ class Run {
     result.p_sparsity = reference.exact.statistics.p_sparsity;
     for (const TensorId id : outputs_of(problem_)) {
       TensorVerdict verdict = verify(id, outputs.of(id), reference);
+      verdict.compared = verdict.elements;
       verdict.guard_damaged = outputs.damaged(id);
       verdict.passed = verdict.passed && !verdict.guard_damaged;
       result.verdicts.push_back(std::move(verdict));

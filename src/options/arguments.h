@@ -19,7 +19,7 @@ struct Arguments {
   std::optional<bool> alibi, sink, deterministic;
   Value fill, fill_do, seed, std, load, random;
   Value device, arch, kernel;
-  Value verify, check_determinism, warmup, repeat;
+  Value verify, reference, check_determinism, warmup, repeat;
   Value format, output, save, save_on_failure;
   bool quiet = false;
   bool verbose = false;

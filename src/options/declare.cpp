@@ -7,6 +7,7 @@
 #include "src/options.h"
 #include "src/options/arguments.h"
 #include "src/options/values.h"
+#include "src/verification_plan.h"
 
 namespace fmha_bwd {
 namespace {
@@ -58,7 +59,7 @@ class Declaration {
   explicit Declaration(CLI::App& app) : app_(app) {}
 
   void heading(const char* text) { heading_ = text; }
-  void option(const char* name, const char* type, Arguments::Value& value, const char* description) {
+  void option(const char* name, const char* type, Arguments::Value& value, const std::string& description) {
     app_.add_option(name, value, description)->type_name(type)->group(heading_);
   }
   void list(const char* name, std::vector<std::string>& values, const char* description) {
@@ -143,7 +144,12 @@ void declare_run(Declaration& add, Arguments& a) {
       "a kernel family; auto takes the fastest that supports the problem,\nlist shows all of them [auto]");
 
   add.heading("Run");
-  add.option("--verify", "HOW", a.verify, "full or none [full]");
+  add.option("--verify", "HOW", a.verify,
+             fmt::format("full, sample[:ROWS] (so many rows of each output, tile boundaries first)\nor none "
+                         "[full where it takes up to {:g} s, else sample:{} or fewer]",
+                         kFullLimitSeconds, kDefaultRows));
+  add.option("--reference", "WHERE", a.reference,
+             "cpu, or device: against the device's own fp32 reference too [cpu]");
   add.option("--check-determinism", "N", a.check_determinism,
              "compare the gradients of N passes bit by bit; with --deterministic a\ndifference is a failure");
   add.option("--warmup", "N", a.warmup, "passes before the timed ones [10; on the emulator 0]");

@@ -9,8 +9,9 @@
 namespace fmha_bwd {
 namespace {
 
-constexpr std::array<std::string_view, 10> kWithRandom = {
-    "--random",          "--seed",    "--device", "--arch", "--kernel", "--verify", "--check-determinism",
+constexpr std::array<std::string_view, 11> kWithRandom = {
+    "--random",          "--seed",    "--device",    "--arch",
+    "--kernel",          "--verify",  "--reference", "--check-determinism",
     "--save-on-failure", "--verbose", "--quiet"};
 
 /// The first of `names` on the command line; nothing where none is.
@@ -55,11 +56,15 @@ void refuse_what_has_no_effect(const Arguments& arguments, const Options& option
              fmt::format("no effect, since '{}' has every input; allowed where one is drawn", *options.load));
     }
   }
+  if (!options.verifies() && first_given(arguments, {"--reference"})) {
+    refuse("--reference", "no effect with --verify none; allowed with --verify full or sample");
+  }
   // A random problem may be deterministic, and is then checked for it.
   const bool may_differ = options.random || (problem.deterministic && options.check_determinism);
-  if (options.save_on_failure && !options.verify && !may_differ) {
+  if (options.save_on_failure && !options.verifies() && !may_differ) {
     refuse("--save-on-failure",
-           "nothing can fail with --verify none; allowed with --verify full, or with --deterministic and "
+           "nothing can fail with --verify none; allowed with --verify full or sample, or with "
+           "--deterministic and "
            "--check-determinism");
   }
 }

@@ -19,10 +19,11 @@ namespace {
 
 constexpr std::int64_t kMaxPasses = 1'000'000;
 constexpr std::int64_t kMaxRandom = 1'000'000'000;
+constexpr std::int64_t kMaxSampleRows = 1'000'000'000;
 constexpr int kMaxDeviceIndex = 1023;
 constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::uint64_t>::max();
 constexpr std::array<std::string_view, 3> kFormats = {"table", "json", "csv"};
-constexpr std::array<std::string_view, 2> kVerify = {"full", "none"};
+constexpr std::array<std::string_view, 2> kReference = {"cpu", "device"};
 constexpr std::array<std::string_view, 2> kFillDO = {"fill", "ones"};
 constexpr std::array<std::string_view, 5> kFills = {"normal", "uniform", "integers", "zeros", "extreme"};
 
@@ -69,6 +70,23 @@ std::string name_from(std::string_view option, const std::string& text) {
   return text;
 }
 
+void set_verify(Options& options, const std::string& text) {
+  constexpr std::string_view kSample = "sample:";
+  require_value("--verify", text);
+  if (text.starts_with(kSample)) {
+    const std::string rows = text.substr(kSample.size());
+    if (rows.empty()) refuse("--verify", fmt::format("'{}' has no number of rows after its colon", text));
+    options.verify = VerifyHow::sample;
+    options.sample_rows = whole_number<std::int64_t>("--verify", rows, 1, kMaxSampleRows);
+  } else if (text == "full" || text == "sample" || text == "none") {
+    options.verify = text == "full"     ? VerifyHow::full
+                     : text == "sample" ? VerifyHow::sample
+                                        : VerifyHow::none;
+  } else {
+    refuse("--verify", fmt::format("'{}' is not allowed; one of full, sample[:ROWS], none", text));
+  }
+}
+
 void set_run(Options& options, const Arguments& arguments) {
   if (arguments.device) {
     static_cast<void>(device_request(*arguments.device));
@@ -76,7 +94,10 @@ void set_run(Options& options, const Arguments& arguments) {
   }
   if (arguments.arch) options.arch = name_from("--arch", *arguments.arch);
   if (arguments.kernel) options.kernel = name_from("--kernel", *arguments.kernel);
-  if (arguments.verify) options.verify = one_of("--verify", *arguments.verify, kVerify) == 0;
+  if (arguments.verify) set_verify(options, *arguments.verify);
+  if (arguments.reference) {
+    options.reference = static_cast<ReferenceOn>(one_of("--reference", *arguments.reference, kReference));
+  }
   const auto set = [](std::optional<std::int64_t>& field, const char* option, const Arguments::Value& text,
                       std::int64_t least, std::int64_t most) {
     if (text) field = whole_number<std::int64_t>(option, *text, least, most);

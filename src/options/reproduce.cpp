@@ -94,11 +94,33 @@ void add_inputs(Reproduction& result, const Options& options, const Fill& defaul
   }
 }
 
+/// Empty where the run chooses.
+std::string verify_text(const Options& options) {
+  switch (options.verify) {
+    case VerifyHow::automatic:
+      return "";
+    case VerifyHow::full:
+      return "full";
+    case VerifyHow::sample:
+      return options.sample_rows ? fmt::format("sample:{}", *options.sample_rows) : "sample";
+    case VerifyHow::none:
+      return "none";
+  }
+  return "";
+}
+
+void add_verification(Reproduction& result, const Options& options) {
+  if (const std::string how = verify_text(options); !how.empty()) result.always("--verify", how);
+  if (!options.verifies()) return;
+  result.add("--reference", options.reference == ReferenceOn::cpu ? "cpu" : "device",
+             std::string_view("cpu"));
+}
+
 void add_run(Reproduction& result, const Options& options, const Options& defaults) {
   result.add("--device", options.device, defaults.device);
   result.add("--arch", options.arch);
   result.add("--kernel", options.kernel, defaults.kernel);
-  result.add("--verify", options.verify ? "full" : "none", std::string_view("full"));
+  add_verification(result, options);
   result.add("--check-determinism", options.check_determinism);
   result.add("--warmup", options.warmup);
   result.add("--repeat", options.repeat);

@@ -208,10 +208,10 @@ class RandomRun {
       print(console_, text + "nothing ran\n");
       return ExitCode::unsupported;
     }
-    const char* verb = options_.verify ? "agree with the fp64 reference" : "ran unchecked";
-    print(console_,
-          text + fmt::format("{}: {} of {} random problems {}\n", options_.verify ? "passed" : "not verified",
-                             passed_, *options_.random, verb));
+    const char* verb = options_.verifies() ? "agree with the fp64 reference" : "ran unchecked";
+    print(console_, text + fmt::format("{}: {} of {} random problems {}\n",
+                                       options_.verifies() ? "passed" : "not verified", passed_,
+                                       *options_.random, verb));
     return ExitCode::passed;
   }
 

@@ -102,6 +102,7 @@ void add_run(Row& row, const RunResult& run) {
           run.fill.kind == FillKind::normal ? exact(run.fill.standard_deviation) : std::string());
   row.add("loaded", fmt::format("{}", fmt::join(loaded, " ")));
   row.add("input_checksum", fmt::format("{:016x}", run.input_checksum));
+  row.add("verification", run.verification);
 }
 
 /// Empty values where the problem has no such gradient.
@@ -121,6 +122,21 @@ void add_gradient(Row& row, TensorId id, const MaskResult& mask) {
   add("_max_diff_to_no_mask", [](const GradientSummary& gradient) { return gradient.max_diff_to_no_mask; });
 }
 
+std::int64_t sampled_queries(const SampledRows& rows) {
+  std::int64_t sampled = 0;
+  for (const RowClass& of : rows.queries.classes) sampled += of.sampled;
+  return sampled;
+}
+
+/// Empty where it was not asked for.
+std::string_view third_opinion(const MaskResult& mask) {
+  const std::vector<TensorVerdict>& verdicts = mask.third_opinion;
+  if (verdicts.empty()) return "";
+  const bool passed = std::all_of(verdicts.begin(), verdicts.end(),
+                                  [](const TensorVerdict& verdict) { return verdict.passed; });
+  return passed ? "passed" : "failed";
+}
+
 void add_mask(Row& row, const MaskResult& mask) {
   row.add("mask", name_of(mask.mask));
   row.add("kernel", mask.kernel);
@@ -135,6 +151,8 @@ void add_mask(Row& row, const MaskResult& mask) {
   row.add("d_min", mask.d_range.min);
   row.add("d_max", mask.d_range.max);
   row.add("p_sparsity", mask.p_sparsity);
+  row.add("sampled_rows", mask.sampled ? fmt::format("{}", sampled_queries(*mask.sampled)) : std::string());
+  row.add("third_opinion", third_opinion(mask));
 }
 
 void add_determinism(Row& row, const std::optional<Determinism>& determinism) {
@@ -165,6 +183,7 @@ void add_verdict(Row& row, TensorId id, const std::vector<TensorVerdict>& verdic
   add("_relative_l2", [](const TensorVerdict& v) { return v.relative_l2(); });
   add("_budget_share", [](const TensorVerdict& v) { return v.budget_share(); });
   add("_elements", [](const TensorVerdict& v) { return v.elements; });
+  add("_compared", [](const TensorVerdict& v) { return v.compared; });
   add("_wrong", [](const TensorVerdict& v) { return v.wrong; });
   add("_guard_damaged", [](const TensorVerdict& v) { return v.guard_damaged; });
 }

@@ -130,6 +130,7 @@ std::string header_section(const RunResult& run, const TableStyle& style) {
   }
   lines.add("inputs", inputs_text(run));
   lines.add_where_any("", loaded_text(run));
+  if (!run.verification.empty()) lines.add("verification", run.verification, run.verification_reason);
   return painted(fmt::format("fmha_bwd {}", run.version), Style::strong, style.colour) + "\n" +
          lines.text(style.colour);
 }

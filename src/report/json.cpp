@@ -91,9 +91,9 @@ Json worst(const TensorVerdict& verdict) {
   return result;
 }
 
-Json verification(const MaskResult& mask) {
+Json verification(const std::vector<TensorVerdict>& verdicts) {
   Json result = Json::object();
-  for (const TensorVerdict& verdict : mask.verdicts) {
+  for (const TensorVerdict& verdict : verdicts) {
     result[std::string(name_of(verdict.id))] = {{"passed", verdict.passed},
                                                 {"conclusive", verdict.conclusive()},
                                                 {"max_diff", number(verdict.max_diff)},
@@ -104,11 +104,30 @@ Json verification(const MaskResult& mask) {
                                                 {"relative_l2", number(verdict.relative_l2())},
                                                 {"budget_share", number(verdict.budget_share())},
                                                 {"elements", verdict.elements},
+                                                {"compared", verdict.compared},
                                                 {"wrong", verdict.wrong},
                                                 {"worst", worst(verdict)},
                                                 {"guard_damaged", verdict.guard_damaged}};
   }
   return result;
+}
+
+Json sampled(const SampledSide& side) {
+  Json classes = Json::object();
+  for (const RowClass& rows : side.classes) {
+    classes[std::string(rows.name)] = {{"rows", rows.rows}, {"sampled", rows.sampled}};
+  }
+  return {{"classes", classes},
+          {"boundary_missed", number(side.boundary_missed)},
+          {"share_missed", number(side.share_missed)}};
+}
+
+Json sampled(const std::optional<SampledRows>& rows) {
+  if (!rows) return nullptr;
+  return {{"fault_share", kFaultShare},
+          {"queries", sampled(rows->queries)},
+          {"keys", sampled(rows->keys)},
+          {"bias", rows->bias ? sampled(*rows->bias) : Json(nullptr)}};
 }
 
 Json difference(const std::optional<Difference>& difference) {
@@ -155,7 +174,9 @@ Json mask(const MaskResult& mask) {
           {"gradients", gradients(mask)},
           {"d_range", extent(mask.d_range)},
           {"p_sparsity", number(mask.p_sparsity)},
-          {"verification", verification(mask)},
+          {"sampled", sampled(mask.sampled)},
+          {"verification", verification(mask.verdicts)},
+          {"third_opinion", verification(mask.third_opinion)},
           {"determinism", determinism(mask.determinism)},
           {"timing", timing(mask.timing)},
           {"command", mask.command}};
@@ -179,6 +200,7 @@ std::string json_report(const RunResult& run) {
                          {"arch", run.arch},
                          {"reason", run.device_reason},
                          {"emulated", run.emulated}}},
+                       {"verification", {{"how", run.verification}, {"reason", run.verification_reason}}},
                        {"masks", masks}};
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

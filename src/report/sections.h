@@ -19,7 +19,9 @@ std::string label_of(const MaskSpec& mask);
 std::string header_section(const RunResult& run, const TableStyle& style);
 /// Density, mean |gradient| and the largest difference to no_mask.
 std::string gradients_section(const RunResult& run, const TableStyle& style);
-/// Each tensor's errors against their budgets.
+/// Which rows were verified and what that is worth; empty where all were, or none.
+std::string sample_lines(const RunResult& run, const TableStyle& style);
+/// Each tensor's errors against their budgets, of the fp64 reference and of the device's where it was asked.
 std::string verification_section(const RunResult& run, const TableStyle& style);
 /// Whether repeated runs gave the same bits; empty where nothing was repeated.
 std::string determinism_section(const RunResult& run, const TableStyle& style);

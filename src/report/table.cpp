@@ -8,6 +8,7 @@
 #include "src/report/columns.h"
 #include "src/report/numbers.h"
 #include "src/report/sections.h"
+#include "src/report/verdict.h"
 #include "src/text_width.h"
 
 namespace fmha_bwd {
@@ -89,7 +90,8 @@ std::string gradients_section(const RunResult& run, const TableStyle& style) {
 }
 
 std::string details_section(const RunResult& run, const TableStyle& style) {
-  std::string text = heading("Backward stages", "ranges are [least, largest]", style);
+  const std::string sparsity = is_sampled(run) ? "; P < 1e-9 is of the sampled rows" : "";
+  std::string text = heading("Backward stages", "ranges are [least, largest]" + sparsity, style);
   const Masks masks = run.masks;
   for (std::size_t first = 0; first < masks.size(); first += kMasksAbreast) {
     if (first > 0) text += "\n";

@@ -35,8 +35,16 @@ Verdict verdict_of(const RunResult& run) {
 }
 
 bool has_wrong_numbers(const MaskResult& mask) {
-  return std::any_of(mask.verdicts.begin(), mask.verdicts.end(),
-                     [](const TensorVerdict& verdict) { return !verdict.passed; });
+  const auto any_failed = [](const std::vector<TensorVerdict>& verdicts) {
+    return std::any_of(verdicts.begin(), verdicts.end(),
+                       [](const TensorVerdict& verdict) { return !verdict.passed; });
+  };
+  return any_failed(mask.verdicts) || any_failed(mask.third_opinion);
+}
+
+bool is_sampled(const RunResult& run) {
+  return std::any_of(run.masks.begin(), run.masks.end(),
+                     [](const MaskResult& mask) { return mask.sampled.has_value(); });
 }
 
 std::string difference_text(const Difference& difference) {
@@ -48,7 +56,7 @@ std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers) {
   std::vector<std::string> reasons;
   if (verdict.wrong > 0) {
     reasons.push_back(fmt::format("{} of {} elements are wrong; largest difference {}, allowed {}",
-                                  verdict.wrong, verdict.elements, numbers.scientific(verdict.max_diff),
+                                  verdict.wrong, verdict.compared, numbers.scientific(verdict.max_diff),
                                   numbers.scientific(verdict.max_diff_budget)));
   }
   if (!(verdict.l2_diff <= verdict.l2_budget) && verdict.wrong == 0) {
@@ -70,8 +78,8 @@ std::string conclusion(const RunResult& run) {
   const auto wrong = std::count_if(run.masks.begin(), run.masks.end(), has_wrong_numbers);
   switch (verdict_of(run)) {
     case Verdict::passed:
-      return fmt::format("passed: {} of {} {} {} with the fp64 reference", total, total, masks,
-                         total == 1 ? "agrees" : "agree");
+      return fmt::format("passed: {} of {} {} {} with the fp64 reference{}", total, total, masks,
+                         total == 1 ? "agrees" : "agree", is_sampled(run) ? " on a sample of rows" : "");
     case Verdict::failed:
       return fmt::format("FAILED: {} of {} {} with {}", failed, total, masks,
                          wrong == failed ? "wrong numbers"

@@ -29,6 +29,9 @@ std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers);
 /// "dQ differs between runs 1 and 3, in 12 elements".
 std::string difference_text(const Difference& difference);
 
+/// Whether only some rows were verified.
+bool is_sampled(const RunResult& run);
+
 /// The one line that sums up the whole run.
 std::string conclusion(const RunResult& run);
 

@@ -39,7 +39,7 @@ std::vector<Cell> verdict_row(const MaskResult& mask, const TensorVerdict& verdi
                            {numbers.scientific(verdict.max_diff)},
                            relative ? Cell{numbers.scientific(*relative)} : Cell{"—", Style::dim},
                            {share_text(verdict.budget_share(), numbers)},
-                           {fmt::format("{} of {}", verdict.wrong, verdict.elements),
+                           {fmt::format("{} of {}", verdict.wrong, verdict.compared),
                             verdict.wrong > 0 ? Style::bad : Style::plain}};
   if (style.verbose) {
     for (const double x :
@@ -64,10 +64,15 @@ std::string worst_elements(const TensorVerdict& verdict, const TableStyle& style
   return verdict.worst.empty() ? "" : columns.text(style.colour);
 }
 
+/// One of a mask's two lists of verdicts.
+using Opinion = std::vector<TensorVerdict> MaskResult::*;
+
+constexpr const char* kThirdOpinion = " against the device's reference";
+
 /// A line for each tensor of a mask whose passing says nothing.
-std::string inconclusive_lines(const MaskResult& mask) {
+std::string inconclusive_lines(const MaskResult& mask, Opinion opinion) {
   std::string lines;
-  for (const TensorVerdict& verdict : mask.verdicts) {
+  for (const TensorVerdict& verdict : mask.*opinion) {
     if (!verdict.passed || verdict.conclusive()) continue;
     lines +=
         fmt::format("  {} {}: inconclusive, rounding may be as large as the tensor; zeros would pass too\n",
@@ -99,6 +104,9 @@ std::string judgement(const MaskResult& mask) {
       inconclusive.push_back(name);
     }
   }
+  for (const TensorVerdict& verdict : mask.third_opinion) {
+    if (!verdict.passed) failures.push_back(failure_in_short(verdict) + kThirdOpinion);
+  }
   const bool differs = mask.determinism && mask.determinism->difference;
   const bool required = differs && mask.determinism->required;
   if (required) failures.push_back(difference_text(*mask.determinism->difference));
@@ -123,9 +131,13 @@ std::string speed(const RunResult& run, const MaskResult& mask) {
                       : fmt::format("{}, {} TFLOPS", ms, numbers.rate(mask.timing->tflops));
 }
 
-}  // namespace
+/// A table of verdicts against one reference, and whether it shows all of them.
+struct Block {
+  std::string text;  // empty where there is no verdict
+  bool hides = false;
+};
 
-std::string verification_section(const RunResult& run, const TableStyle& style) {
+Block block_of(const RunResult& run, Opinion opinion, const TableStyle& style) {
   std::vector<Heading> headings = {{"mask", Align::left}, {"tensor", Align::left}, {"verdict", Align::left},
                                    {"max diff"},          {"relative L2"},         {"of budget"},
                                    {"wrong elements"}};
@@ -135,21 +147,41 @@ std::string verification_section(const RunResult& run, const TableStyle& style) 
     }
   }
   Columns columns(headings);
+  Block block;
   bool shown = false;
-  bool hidden = false;
+  std::string remarks;
   for (const MaskResult& mask : run.masks) {
-    for (const TensorVerdict& verdict : mask.verdicts) {
+    for (const TensorVerdict& verdict : mask.*opinion) {
       const bool hide = !style.verbose && verdict.passed && !is_gradient(verdict.id);
       if (!hide) columns.add(verdict_row(mask, verdict, style));
-      (hide ? hidden : shown) = true;
+      (hide ? block.hides : shown) = true;
     }
+    remarks += inconclusive_lines(mask, opinion);
   }
-  if (!shown) return heading("Verification", "none (--verify none): these numbers are unchecked", style);
-  const std::string rest = hidden ? "; the tensors not shown passed" : "";
-  std::string remarks;
-  for (const MaskResult& mask : run.masks) remarks += inconclusive_lines(mask);
-  return heading("Verification", "against the fp64 reference" + rest, style) + columns.text(style.colour) +
-         remarks;
+  if (shown) block.text = columns.text(style.colour) + remarks;
+  return block;
+}
+
+}  // namespace
+
+std::string verification_section(const RunResult& run, const TableStyle& style) {
+  const auto note = [](std::string reference, const Block& block) {
+    return reference + (block.hides ? "; the tensors not shown passed" : "");
+  };
+  const Block exact = block_of(run, &MaskResult::verdicts, style);
+  if (exact.text.empty()) {
+    return heading("Verification", "none (--verify none): these numbers are unchecked", style);
+  }
+  const char* reference =
+      is_sampled(run) ? "against the fp64 reference, on a sample of rows" : "against the fp64 reference";
+  std::string text =
+      heading("Verification", note(reference, exact), style) + exact.text + sample_lines(run, style);
+  const Block device = block_of(run, &MaskResult::third_opinion, style);
+  if (device.text.empty()) return text;
+  return text +
+         fmt::format("\n  {}\n", painted(note("against the device's fp32 reference (kernel plain)", device),
+                                         Style::dim, style.colour)) +
+         device.text;
 }
 
 std::string failures_section(const RunResult& run, const TableStyle& style) {
@@ -157,11 +189,14 @@ std::string failures_section(const RunResult& run, const TableStyle& style) {
   std::string text;
   for (const MaskResult& mask : run.masks) {
     if (mask.passed()) continue;
-    for (const TensorVerdict& verdict : mask.verdicts) {
-      if (verdict.passed) continue;
-      const std::string name = fmt::format("{} {}", label_of(mask.mask), name_of(verdict.id));
-      text += fmt::format("  {}: {}\n{}", painted(name, Style::bad, style.colour),
-                          failure_of(verdict, numbers), worst_elements(verdict, style));
+    for (const Opinion opinion : {&MaskResult::verdicts, &MaskResult::third_opinion}) {
+      const char* whose = opinion == &MaskResult::verdicts ? "" : kThirdOpinion;
+      for (const TensorVerdict& verdict : mask.*opinion) {
+        if (verdict.passed) continue;
+        const std::string name = fmt::format("{} {}{}", label_of(mask.mask), name_of(verdict.id), whose);
+        text += fmt::format("  {}: {}\n{}", painted(name, Style::bad, style.colour),
+                            failure_of(verdict, numbers), worst_elements(verdict, style));
+      }
     }
     if (mask.determinism && mask.determinism->required && mask.determinism->difference) {
       text += fmt::format("  {}: {}\n", painted(label_of(mask.mask), Style::bad, style.colour),

@@ -26,7 +26,7 @@ TEST(OptionsEffect, OfDropoutsRandomNumbersNeedsDropout) {
 
 TEST(OptionsEffect, OfSavingAFailureNeedsSomethingThatCanFail) {
   const std::string complaint =
-      "--save-on-failure: nothing can fail with --verify none; allowed with --verify full, or with "
+      "--save-on-failure: nothing can fail with --verify none; allowed with --verify full or sample, or with "
       "--deterministic and --check-determinism";
   const Words unverified = {"--save-on-failure", "x", "--verify", "none"};
   const auto with = [&](Words more) {
@@ -38,6 +38,15 @@ TEST(OptionsEffect, OfSavingAFailureNeedsSomethingThatCanFail) {
   EXPECT_EQ(refusal(with({"--deterministic"})), complaint);
   EXPECT_NO_THROW(parse(with({"--check-determinism", "2", "--deterministic"})));
   EXPECT_NO_THROW(parse(with({"--random", "3"})));  // some problems are deterministic
+}
+
+TEST(OptionsEffect, OfAReferenceNeedsVerification) {
+  const std::string complaint =
+      "--reference: no effect with --verify none; allowed with --verify full or sample";
+  EXPECT_EQ(refusal({"--reference", "device", "--verify", "none"}), complaint);
+  EXPECT_EQ(refusal({"--random", "2", "--verify", "none", "--reference", "device"}), complaint);
+  EXPECT_NO_THROW(parse({"--reference", "device"}));
+  EXPECT_NO_THROW(parse({"--reference", "device", "--verify", "sample:5"}));
 }
 
 TEST(OptionsEffect, OfRunningIsNoneBesideAListOfKernels) {

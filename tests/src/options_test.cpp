@@ -46,7 +46,9 @@ TEST(Options, WithoutArgumentsAreTheDefaults) {
   EXPECT_EQ(o.kernel, "auto");
   EXPECT_EQ(o.warmup, std::nullopt);
   EXPECT_EQ(o.repeat, std::nullopt);
-  EXPECT_TRUE(o.verify);
+  EXPECT_EQ(o.verify, VerifyHow::automatic);
+  EXPECT_EQ(o.sample_rows, std::nullopt);
+  EXPECT_EQ(o.reference, ReferenceOn::cpu);
   EXPECT_EQ(o.format, Format::table);
   EXPECT_EQ(o.output, std::nullopt);
   EXPECT_TRUE(o.problem.plain_scores());
@@ -89,12 +91,26 @@ TEST(Options, TakeEveryValueThatIsGiven) {
   EXPECT_EQ(o.device, "nvidia:1");
   EXPECT_EQ(o.arch, "sm_90a");
   EXPECT_EQ(o.kernel, "hopper");
-  EXPECT_FALSE(o.verify);
+  EXPECT_EQ(o.verify, VerifyHow::none);
   EXPECT_EQ(o.warmup, 0);
   EXPECT_EQ(o.repeat, 9);
   EXPECT_EQ(o.format, Format::csv);
   EXPECT_EQ(o.output, "x.csv");
   EXPECT_TRUE(o.quiet);
+}
+
+TEST(Options, TakeAWayToVerify) {
+  EXPECT_EQ(options({"--verify", "full"}).verify, VerifyHow::full);
+  EXPECT_EQ(options({"--verify", "sample"}).verify, VerifyHow::sample);
+  EXPECT_EQ(options({"--verify", "sample"}).sample_rows, std::nullopt);
+  const Options sampled = options({"--verify", "sample:300"});
+  EXPECT_EQ(sampled.verify, VerifyHow::sample);
+  EXPECT_EQ(sampled.sample_rows, 300);
+  EXPECT_EQ(options({"--verify", "sample:1000000000"}).sample_rows, 1'000'000'000);
+  EXPECT_EQ(options({"--verify", "sample:300", "--verify", "full"}).sample_rows, std::nullopt);
+  EXPECT_EQ(options({"--reference", "device"}).reference, ReferenceOn::device);
+  EXPECT_EQ(options({"--reference", "cpu", "--verify", "sample"}).reference, ReferenceOn::cpu);
+  EXPECT_EQ(options({"--random", "3", "--reference", "device"}).reference, ReferenceOn::device);
 }
 
 TEST(Options, TakeEverythingThatHappensToScores) {
@@ -238,6 +254,7 @@ TEST(Help, NamesEveryOptionAndExitCodeWithinAHundredColumns) {
                              "--arch",
                              "--kernel",
                              "--verify",
+                             "--reference",
                              "--warmup",
                              "--repeat",
                              "--format",

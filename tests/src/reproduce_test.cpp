@@ -48,6 +48,21 @@ TEST(ReproducingCommand, LeavesOutWhatFollowsFromTheRestAndHowTheResultIsShown) 
   EXPECT_EQ(reproducing_command(o, kNoMask), "fmha_bwd --mask no_mask --nhead 4 --hdim 64");
 }
 
+TEST(ReproducingCommand, SaysHowToVerifyUnlessTheRunChooses) {
+  const auto command = [](const std::vector<std::string>& words) {
+    return reproducing_command(options(words), kNoMask);
+  };
+  EXPECT_EQ(command({}), "fmha_bwd --mask no_mask");
+  EXPECT_EQ(command({"--verify", "full"}), "fmha_bwd --mask no_mask --verify full");
+  EXPECT_EQ(command({"--verify", "sample"}), "fmha_bwd --mask no_mask --verify sample");
+  EXPECT_EQ(command({"--reference", "device"}), "fmha_bwd --mask no_mask --reference device");
+  // A run that chose a sample tells its rows.
+  Options chosen = options({});
+  chosen.verify = VerifyHow::sample;
+  chosen.sample_rows = 4096;
+  EXPECT_EQ(reproducing_command(chosen, kNoMask), "fmha_bwd --mask no_mask --verify sample:4096");
+}
+
 /// What --mask, --format and the like do not decide.
 void expect_equal(const Options& a, const Options& b) {
   const auto problem = [](const Problem& p) {
@@ -66,6 +81,8 @@ void expect_equal(const Options& a, const Options& b) {
   EXPECT_EQ(a.arch, b.arch);
   EXPECT_EQ(a.kernel, b.kernel);
   EXPECT_EQ(a.verify, b.verify);
+  EXPECT_EQ(a.sample_rows, b.sample_rows);
+  EXPECT_EQ(a.reference, b.reference);
   EXPECT_EQ(a.check_determinism, b.check_determinism);
   EXPECT_EQ(a.warmup, b.warmup);
   EXPECT_EQ(a.repeat, b.repeat);
@@ -88,7 +105,10 @@ TEST(ReproducingCommand, ComesBackThroughShellAndParserUnchanged) {
       {"--fill", "integers", "--fill-do", "ones"},
       {"--seed", "18446744073709551615", "--std", "0.30000001"},
       {"--device", "nvidia:1", "--arch", "it's \"odd\" $HOME *", "--kernel", "a;b"},
-      {"--verify", "none", "--warmup", "0", "--repeat", "7"}};
+      {"--verify", "none", "--warmup", "0", "--repeat", "7"},
+      {"--verify", "full"},
+      {"--verify", "sample", "--reference", "device"},
+      {"--verify", "sample:1234", "--reference", "cpu"}};
   for (const std::vector<std::string>& arguments : cases) {
     for (const char* name : {"bottom_right", "top_left:3,-1", "document_causal:3,4", "generic:-3,5"}) {
       const MaskSpec mask = masks_from(name).front();
@@ -180,6 +200,18 @@ TEST_F(Load, CommandsThatReproduceSayWhatTheFolderCouldSayOtherwise) {
   expect_equal(again, o);
   EXPECT_EQ(again.problem.softcap, 0.0F);
   EXPECT_EQ(again.problem.dropout.probability, 0.5F);
+}
+
+TEST_F(Load, MayTurnOffAVerificationThatHadAReference) {
+  write_case(folder_, {"--hdim", "16", "--verify", "sample:9", "--reference", "device"}, "--save");
+  const Options sampled = loaded({});
+  EXPECT_EQ(sampled.sample_rows, 9);
+  EXPECT_EQ(sampled.reference, ReferenceOn::device);
+  expect_equal(options(reproducing_arguments(sampled, kNoMask)), sampled);
+  expect_equal(options(reproducing_arguments(loaded({"--reference", "cpu"}), kNoMask)),
+               loaded({"--reference", "cpu"}));
+  const Options none = loaded({"--verify", "none"});
+  expect_equal(options(reproducing_arguments(none, kNoMask)), none);
 }
 
 TEST_F(Load, RefusesACaseFileThatIsNotOne) {

@@ -109,6 +109,23 @@ TEST(CsvReport, HasColumnsForEveryGradientAndFeature) {
   EXPECT_EQ(plain["runs_differ"], "");
 }
 
+TEST(CsvReport, SaysHowItWasVerified) {
+  auto full = row(sample_run(), 0);
+  EXPECT_EQ(full["verification"], "full");
+  EXPECT_EQ(full["sampled_rows"], "");
+  EXPECT_EQ(full["third_opinion"], "");
+  EXPECT_EQ(full["dv_compared"], "48");
+  auto sampled = row(sampled_run(), 1);
+  EXPECT_EQ(sampled["verification"], "sample");
+  EXPECT_EQ(sampled["sampled_rows"], "16384");
+  EXPECT_EQ(sampled["dv_elements"], "48");
+  EXPECT_EQ(sampled["dv_compared"], "24");
+  EXPECT_EQ(row(unverified_run(), 0)["verification"], "none");
+  EXPECT_EQ(row(third_opinion_run(), 0)["third_opinion"], "failed");
+  EXPECT_EQ(row(third_opinion_run(), 0)["dv_verdict"], "passed");
+  EXPECT_EQ(row(third_opinion_run(), 1)["third_opinion"], "passed");
+}
+
 TEST(CsvReport, QuotesFieldsWithCommasAndQuotes) {
   EXPECT_THAT(csv_report(sample_run()), testing::HasSubstr(",\"A \"\"fine\"\" GPU, 80 GB\",sm_90,"));
   EXPECT_EQ(row(sample_run(), 0)["device_name"], "A \"fine\" GPU, 80 GB");

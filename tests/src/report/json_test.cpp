@@ -80,6 +80,42 @@ TEST(JsonReport, HoldsTheWholeProblem) {
   EXPECT_EQ(report["masks"][0]["verification"]["dBias"]["passed"], true);
 }
 
+TEST(JsonReport, SaysHowItWasVerifiedAndWhatASampleIsWorth) {
+  const Json full = Json::parse(json_report(sample_run()));
+  EXPECT_EQ(full["verification"],
+            Json::parse(R"({"how": "full", "reason": "estimated at 3 s, the limit is 60 s"})"));
+  EXPECT_TRUE(full["masks"][0]["sampled"].is_null());
+  EXPECT_EQ(full["masks"][0]["verification"]["dV"]["compared"], 48);
+  RunResult run = sampled_run();
+  Json report = Json::parse(json_report(run));
+  EXPECT_EQ(report["schema_version"], 2);
+  EXPECT_EQ(report["verification"]["how"], "sample");
+  EXPECT_EQ(report["masks"][1]["verification"]["dV"]["elements"], 48);
+  EXPECT_EQ(report["masks"][1]["verification"]["dV"]["compared"], 24);
+  EXPECT_EQ(report["masks"][1]["sampled"], Json::parse(R"({"fault_share": 0.001,
+      "queries": {"classes": {"edge": {"rows": 260, "sampled": 260}, "boundary": {"rows": 7936,
+        "sampled": 7936}, "inner": {"rows": 253948, "sampled": 8188}},
+        "boundary_missed": 0.0, "share_missed": 0.00121},
+      "keys": {"classes": {"edge": {"rows": 264, "sampled": 33}, "boundary": {"rows": 8000, "sampled": 200},
+        "inner": {"rows": 1000, "sampled": 7}}, "boundary_missed": 0.975, "share_missed": 0.12},
+      "bias": null})"));
+  run.masks.front().sampled->bias = SampledSide{{{"edge", 5, 4}}, 0.2, 0.25};
+  report = Json::parse(json_report(run));
+  EXPECT_EQ(report["masks"][0]["sampled"]["bias"],
+            Json::parse(R"({"classes": {"edge": {"rows": 5, "sampled": 4}}, "boundary_missed": 0.2,
+              "share_missed": 0.25})"));
+}
+
+TEST(JsonReport, HoldsTheOpinionOfTheDevicesReference) {
+  const Json report = Json::parse(json_report(third_opinion_run()));
+  EXPECT_EQ(report["verdict"], "failed");
+  EXPECT_EQ(report["masks"][0]["verification"]["dV"]["passed"], true);
+  EXPECT_EQ(report["masks"][0]["third_opinion"]["dV"]["passed"], false);
+  EXPECT_EQ(report["masks"][0]["third_opinion"]["dV"]["wrong"], 1);
+  EXPECT_EQ(report["masks"][1]["third_opinion"], report["masks"][1]["verification"]);
+  EXPECT_TRUE(Json::parse(json_report(sample_run()))["masks"][0]["third_opinion"].empty());
+}
+
 TEST(JsonReport, SaysWhereRunsDiffer) {
   const Json report = Json::parse(json_report(differing_run(true)));
   EXPECT_EQ(report["verdict"], "failed");

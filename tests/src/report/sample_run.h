@@ -20,7 +20,7 @@ inline TensorVerdict passed_verdict(TensorId id, double max_diff, std::int64_t e
   verdict.l2_diff = 0.001;
   verdict.l2_budget = 0.002;
   verdict.reference_l2 = 2.0;
-  verdict.elements = elements;
+  verdict.elements = verdict.compared = elements;
   return verdict;
 }
 
@@ -61,6 +61,8 @@ inline RunResult sample_run() {
   run.device_index = 1;
   run.arch = "sm_90";
   run.device_reason = "asked for";
+  run.verification = "full";
+  run.verification_reason = "estimated at 3 s, the limit is 60 s";
   for (const MaskSpec& mask : basic_masks()) run.masks.push_back(sample_mask(mask, run.problem));
   return run;
 }
@@ -104,9 +106,43 @@ inline RunResult differing_run(bool required) {
   return run;
 }
 
+/// Some rows of top_left and bottom_right were verified.
+inline RunResult sampled_run() {
+  RunResult run = sample_run();
+  run.verification = "sample";
+  run.verification_reason = "full is estimated at 480 s, the limit is 60 s";
+  run.masks.erase(run.masks.begin());
+  for (MaskResult& mask : run.masks) {
+    const bool first = mask.mask == kTopLeft;
+    const SampledSide queries = {{{"edge", 260, 260}, {"boundary", 7936, 7936}, {"inner", 253948, 8188}},
+                                 0.0,
+                                 first ? 0.0001 : 0.00121};
+    const SampledSide keys = {{{"edge", 264, 33}, {"boundary", 8000, 200}, {"inner", 1000, 7}}, 0.975, 0.12};
+    mask.sampled = SampledRows{queries, keys, std::nullopt};
+    for (TensorVerdict& verdict : mask.verdicts) verdict.compared = verdict.elements / 2;
+  }
+  return run;
+}
+
+/// With --reference device; under top_left dV has a wrong element against that reference alone.
+inline RunResult third_opinion_run() {
+  RunResult run = sample_run();
+  run.masks.erase(run.masks.begin());
+  for (MaskResult& mask : run.masks) mask.third_opinion = mask.verdicts;
+  TensorVerdict& dv = run.masks.front().third_opinion.at(5);
+  dv.passed = false;
+  dv.wrong = 1;
+  dv.max_diff = 0.5;
+  dv.worst = {{{0, 1, 2, 7}, 0.75, 0.25}};
+  run.masks.front().timing.reset();
+  return run;
+}
+
 /// As with --verify none.
 inline RunResult unverified_run() {
   RunResult run = sample_run();
+  run.verification = "none";
+  run.verification_reason = "--verify none";
   for (MaskResult& mask : run.masks) {
     mask.verdicts.clear();
     mask.p_sparsity.reset();

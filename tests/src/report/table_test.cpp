@@ -21,6 +21,7 @@ TEST(TableReport, ShowsTheWholeRun) {
   architecture  sm_90
   kernel        simt (the fastest that supports the problem)
   inputs        normal  std=0.1  seed=42  checksum 0123456789abcdef
+  verification  full (estimated at 3 s, the limit is 60 s)
 
 Gradients  Δ: the largest difference to no_mask
   mask          density  mean |dQ|  mean |dK|  mean |dV|        ΔdQ        ΔdK        ΔdV
@@ -132,6 +133,84 @@ TEST(TableReport, OfUnverifiedNumbersSaysSo) {
   EXPECT_THAT(report, HasSubstr("  top_left      not verified"));
   EXPECT_THAT(report, HasSubstr("not verified: 3 masks ran unchecked\n"));
   EXPECT_THAT(report, Not(HasSubstr("passed")));
+}
+
+TEST(TableReport, OfASampleSaysWhichRowsWereVerifiedAndWhatThatIsWorth) {
+  RunResult run = sampled_run();
+  std::string report = table_report(run, {});
+  EXPECT_THAT(report,
+              HasSubstr("\n  verification  sample (full is estimated at 480 s, the limit is 60 s)\n"));
+  EXPECT_THAT(report, HasSubstr(R"(
+Verification  against the fp64 reference, on a sample of rows; the tensors not shown passed
+  mask          tensor  verdict   max diff  relative L2  of budget  wrong elements
+  ────────────────────────────────────────────────────────────────────────────────
+  top_left      dQ      passed   1.000e-06    5.000e-04        50%         0 of 32
+  top_left      dK      passed   2.000e-06    5.000e-04        50%         0 of 24
+  top_left      dV      passed   3.000e-05    5.000e-04        50%         0 of 24
+  bottom_right  dQ      passed   1.000e-06    5.000e-04        50%         0 of 32
+  bottom_right  dK      passed   2.000e-06    5.000e-04        50%         0 of 24
+  bottom_right  dV      passed   3.000e-05    5.000e-04        50%         0 of 24
+
+  mask          rows of          sampled        edge      boundary           inner
+  ────────────────────────────────────────────────────────────────────────────────
+  top_left      queries  16384 of 262144  260 of 260  7936 of 7936  8188 of 253948
+  top_left      keys         240 of 9264   33 of 264   200 of 8000       7 of 1000
+  bottom_right  queries  16384 of 262144  260 of 260  7936 of 7936  8188 of 253948
+  bottom_right  keys         240 of 9264   33 of 264   200 of 8000       7 of 1000
+  queries  a fault in one tile-boundary row is seen for certain
+           a fault in 0.1% of the rows is missed with chance at most 1.3e-03
+  keys     a fault in one tile-boundary row is missed with chance at most 9.8e-01
+           a fault in 0.1% of the rows is missed with chance at most 1.2e-01
+
+Backward stages  ranges are [least, largest]; P < 1e-9 is of the sampled rows
+)"));
+  EXPECT_THAT(report,
+              HasSubstr("\npassed: 2 of 2 masks agree with the fp64 reference on a sample of rows\n"));
+  run.masks.front().sampled->bias = SampledSide{{{"edge", 5, 5}, {"boundary", 0, 0}, {"inner", 0, 0}}, 0, 0};
+  report = table_report(run, {});
+  EXPECT_THAT(report, HasSubstr("top_left      bias              5 of 5"));
+  EXPECT_THAT(report, HasSubstr("  bias     a fault in one tile-boundary row is seen for certain\n"
+                                "           a fault in 0.1% of the rows is seen for certain\n"));
+}
+
+TEST(TableReport, RoundsChancesUp) {
+  const auto shown = [](double chance) {
+    RunResult run = sampled_run();
+    for (MaskResult& mask : run.masks) mask.sampled->queries.share_missed = chance;
+    const std::string report = table_report(run, {});
+    const std::string before = "0.1% of the rows is missed with chance at most ";
+    return report.substr(report.find(before) + before.size(), 7);
+  };
+  EXPECT_EQ(shown(0.0012), "1.2e-03");
+  EXPECT_EQ(shown(0.00120001), "1.3e-03");
+  EXPECT_EQ(shown(0.00129), "1.3e-03");
+  EXPECT_EQ(shown(0.00991), "1.0e-02");
+  EXPECT_EQ(shown(0.99), "9.9e-01");
+  EXPECT_EQ(shown(1.0), "1.0e+00");
+  EXPECT_EQ(shown(3.01e-300).substr(0, 6), "3.1e-3");
+}
+
+TEST(TableReport, ShowsTheDevicesReferenceAfterTheExactOne) {
+  const std::string report = table_report(third_opinion_run(), {});
+  EXPECT_THAT(report, HasSubstr(R"(
+  bottom_right  dV      passed   3.000e-05    5.000e-04        50%         0 of 48
+
+  against the device's fp32 reference (kernel plain); the tensors not shown passed
+  mask          tensor  verdict   max diff  relative L2  of budget  wrong elements
+  ────────────────────────────────────────────────────────────────────────────────
+  top_left      dQ      passed   1.000e-06    5.000e-04        50%         0 of 64
+  top_left      dK      passed   2.000e-06    5.000e-04        50%         0 of 48
+  top_left      dV      FAILED   5.000e-01    5.000e-04    >10000%         1 of 48
+  bottom_right  dQ      passed   1.000e-06    5.000e-04        50%         0 of 64
+)"));
+  EXPECT_THAT(report, HasSubstr("  top_left was not timed: it failed verification\n"));
+  EXPECT_THAT(report, HasSubstr(R"(
+Failures
+  top_left dV against the device's reference: 1 of 48 elements are wrong; largest difference 5.000e-01)"));
+  EXPECT_THAT(report, HasSubstr("    (0, 1, 2, 7)        "));
+  EXPECT_THAT(report, HasSubstr("  top_left      FAILED  dV 1 wrong against the device's reference\n"));
+  EXPECT_THAT(report, HasSubstr("\nFAILED: 1 of 2 masks with wrong numbers\n"));
+  EXPECT_THAT(table_report(sample_run(), {}), Not(HasSubstr("device's")));
 }
 
 TEST(TableReport, MentionsOtherTensorsOnlyWhenTheyFailOrWhenVerbose) {
@@ -269,13 +348,8 @@ TEST(TableReport, PutsALongReasonOnALineOfItsOwn) {
   EXPECT_THAT(table_report(run, {}), HasSubstr("GPU, 80 GB\n                " + run.device_reason + "\n"));
 }
 
-TEST(TableReport, FitsIntoAHundredColumns) {
-  RunResult run = failed_run();
-  run.problem.seqlen_q = run.problem.seqlen_k = 16384;
-  for (MaskResult& mask : run.masks) {
-    for (TensorVerdict& verdict : mask.verdicts) verdict.elements = 1'073'741'824;
-    if (mask.timing) mask.timing->tflops = mask.timing->tflops_dense = 123.456;
-  }
+/// The longest of the report's lines is no longer than a hundred columns.
+void expect_to_fit(const RunResult& run) {
   const std::string report = table_report(run, {});
   std::size_t begin = 0;
   for (std::size_t end = report.find('\n'); end != std::string::npos; end = report.find('\n', begin)) {
@@ -283,6 +357,17 @@ TEST(TableReport, FitsIntoAHundredColumns) {
     EXPECT_LE(display_width(line), 100U) << line;
     begin = end + 1;
   }
+}
+
+TEST(TableReport, FitsIntoAHundredColumns) {
+  expect_to_fit(sampled_run());
+  RunResult run = failed_run();
+  run.problem.seqlen_q = run.problem.seqlen_k = 16384;
+  for (MaskResult& mask : run.masks) {
+    for (TensorVerdict& verdict : mask.verdicts) verdict.compared = 1'073'741'824;
+    if (mask.timing) mask.timing->tflops = mask.timing->tflops_dense = 123.456;
+  }
+  expect_to_fit(run);
 }
 
 TEST(TableReport, ColoursVerdicts) {

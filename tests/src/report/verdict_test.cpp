@@ -21,6 +21,15 @@ TEST(Verdict, OfNothingIsNotThatItPassed) {
   EXPECT_EQ(conclusion(RunResult{}), "nothing ran");
 }
 
+TEST(Verdict, CountsTheDevicesReference) {
+  EXPECT_EQ(verdict_of(third_opinion_run()), Verdict::failed);
+  EXPECT_TRUE(has_wrong_numbers(third_opinion_run().masks.front()));
+  EXPECT_EQ(verdict_of(third_opinion_run().masks.back()), Verdict::passed);
+  MaskResult alone = third_opinion_run().masks.back();
+  alone.verdicts.clear();
+  EXPECT_EQ(verdict_of(alone), Verdict::not_verified);
+}
+
 TEST(Verdict, FailsWhereRunsDifferThatMustNot) {
   EXPECT_EQ(verdict_of(differing_run(true)), Verdict::failed);
   EXPECT_EQ(verdict_of(differing_run(false)), Verdict::passed);
@@ -44,6 +53,8 @@ TEST(Conclusion, CountsTheMasks) {
   RunResult one = sample_run();
   one.masks.resize(1);
   EXPECT_EQ(conclusion(one), "passed: 1 of 1 mask agrees with the fp64 reference");
+  EXPECT_EQ(conclusion(sampled_run()),
+            "passed: 2 of 2 masks agree with the fp64 reference on a sample of rows");
 }
 
 TEST(Failure, SaysHowManyElementsOrWhichNormOrThatMemoryWasDamaged) {
@@ -53,6 +64,9 @@ TEST(Failure, SaysHowManyElementsOrWhichNormOrThatMemoryWasDamaged) {
   verdict.max_diff_budget = 0.25;
   EXPECT_EQ(failure_of(verdict, {}),
             "2 of 48 elements are wrong; largest difference 5.000e-01, allowed 2.500e-01");
+  verdict.compared = 16;
+  EXPECT_EQ(failure_of(verdict, {}),
+            "2 of 16 elements are wrong; largest difference 5.000e-01, allowed 2.500e-01");
   verdict.wrong = 0;
   verdict.l2_diff = kNaN;
   EXPECT_EQ(failure_of(verdict, {}),
