@@ -23,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from peers import plan, report  # noqa: E402
 from peers.library import Library  # noqa: E402
+from peers.options import at_least, lengths, list_of  # noqa: E402
 from peers.plan import AGREEMENT, OURS, Failure  # noqa: E402
 
 LENGTHS = "512,1024,2048,4096,8192,16384"
@@ -30,38 +31,6 @@ LENGTHS = "512,1024,2048,4096,8192,16384"
 
 def complain(message):
     print(f"compare_peers: {message}", file=sys.stderr, flush=True)
-
-
-def list_of(convert, allowed=None):
-    """An argparse type: values between commas."""
-    def parse(text):
-        values = [convert(part) for part in text.split(",")]
-        for value in values:
-            if allowed and value not in allowed:
-                raise argparse.ArgumentTypeError(f"'{value}' is not one of {', '.join(allowed)}")
-        return values
-    return parse
-
-
-def at_least(least, convert=int):
-    """An argparse type: a number."""
-    def parse(text):
-        try:
-            value = convert(text)
-        except ValueError:
-            value = None
-        if value is None or not value >= least:
-            raise argparse.ArgumentTypeError(f"'{text}' is not a number of at least {least}")
-        return value
-    return parse
-
-
-def lengths(text):
-    """(seqlen_q, seqlen_k) of "512" or "300x700"."""
-    parts = [at_least(1)(part) for part in text.split("x")]
-    if len(parts) > 2:
-        raise argparse.ArgumentTypeError(f"'{text}' is not N or NxM")
-    return parts[0], parts[-1]
 
 
 def arguments_from(argv):

@@ -1,1 +1,1 @@
-"""The parts of scripts/compare_peers.py."""
+"""The parts of scripts/compare_peers.py and scripts/compare_reference.py."""

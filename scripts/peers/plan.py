@@ -60,6 +60,11 @@ class Shape:
         return 10 * self.batch * self.nhead_q * self.hdim * self.pairs
 
     @property
+    def forward_flops(self):
+        """Of the forward: two products."""
+        return 4 * self.batch * self.nhead_q * self.hdim * self.pairs
+
+    @property
     def lengths(self):
         """"512", or "300x700" where they differ."""
         return str(self.seqlen_q) if self.seqlen_q == self.seqlen_k else f"{self.seqlen_q}x{self.seqlen_k}"
