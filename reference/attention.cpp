@@ -28,10 +28,19 @@ template <typename Real>
 Attention<Real> all_of(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
                        const Workers& workers) {
   require_inputs(problem, inputs);
-  const ScoreTerms terms(problem, mask, inputs);
+  const ScoreTerms terms(problem, mask, InputViews(inputs));
   Attention<Real> result;
-  attention_forward(terms, part_of(workers, 0.0, 2.0 / 7.0), result);
-  attention_backward(terms, part_of(workers, 2.0 / 7.0, 1.0), result);
+  const auto allocated = [&](TensorId id, std::vector<Real>& values) {
+    if (has_tensor(problem, id)) values.resize(static_cast<std::size_t>(shape_of(id, problem).elements()));
+    return values.data();
+  };
+  const PerOutput<Real*> outputs = {
+      allocated(TensorId::o, result.o),         allocated(TensorId::lse, result.lse),
+      allocated(TensorId::d, result.d),         allocated(TensorId::dq, result.dq),
+      allocated(TensorId::dk, result.dk),       allocated(TensorId::dv, result.dv),
+      allocated(TensorId::dbias, result.dbias), allocated(TensorId::dsink, result.dsink)};
+  attention_forward(terms, part_of(workers, 0.0, 2.0 / 7.0), outputs.o, outputs.lse);
+  result.statistics = attention_backward(terms, part_of(workers, 2.0 / 7.0, 1.0), outputs);
   return result;
 }
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <deque>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "base/divided_up.h"
@@ -16,19 +19,28 @@
 namespace fmha_bwd {
 namespace {
 
-std::size_t elements(TensorId id, const Problem& problem) {
-  return has_tensor(problem, id) ? static_cast<std::size_t>(shape_of(id, problem).elements()) : 0;
+std::int64_t rows_of(TensorId id, const Problem& problem) {
+  const Shape shape = shape_of(id, problem);
+  return shape.batch * shape.head * shape.row;
+}
+
+/// How many rows a task owns: as many as fit, or half of them where there would be too few tasks for the
+/// cores of a large machine. It does not depend on the machine's own.
+std::int64_t owned_rows(std::int64_t rows, std::int64_t most) {
+  constexpr std::int64_t kEnoughTasks = 128;
+  return rows < kEnoughTasks * most ? most / 2 : most;
 }
 
 /// Every tile of queries, those that see most first.
 std::vector<Rows> all_query_tiles(const ScoreTerms& terms) {
+  const std::int64_t size = owned_rows(rows_of(TensorId::lse, terms.problem), kOwnedQueries);
   std::vector<Rows> tiles;
   for (std::size_t s = 0; s < terms.sequences.size(); ++s) {
     const std::int64_t length = terms.sequences[s].seqlen_q;
     for (std::int64_t head = 0; head < terms.problem.nhead_q; ++head) {
-      for (std::int64_t first = 0; first < length; first += kOwnedQueries) {
-        tiles.push_back(terms.query_rows(static_cast<std::int64_t>(s), head,
-                                         tile_positions(first, length, kOwnedQueries)));
+      for (std::int64_t first = 0; first < length; first += size) {
+        tiles.push_back(
+            terms.query_rows(static_cast<std::int64_t>(s), head, tile_positions(first, length, size)));
       }
     }
   }
@@ -50,12 +62,19 @@ struct Chain {
   std::int64_t tiles_q;  // of the sequence
 };
 
+/// A tile of queries of one of the query heads that share a head of keys.
+struct QueryTileAt {
+  std::int64_t member;
+  std::int64_t tile;
+};
+
 /// The chains in the order in which they are started: the first tile of keys of every head, then the second
 /// of every head, and so on. A chain waits for the one before it in its head alone, which has been started by
 /// then: so the wait always ends, and at each tile of queries they take turns in their order.
 class Chains {
  public:
-  explicit Chains(const ScoreTerms& terms) {
+  explicit Chains(const ScoreTerms& terms)
+      : keys_(owned_rows(rows_of(TensorId::dk, terms.problem), kOwnedKeys)) {
     std::vector<std::vector<Chain>> heads;
     for (std::size_t s = 0; s < terms.sequences.size(); ++s) {
       const std::int64_t tiles_q = divided_up(terms.sequences[s].seqlen_q, kTile);
@@ -76,12 +95,17 @@ class Chains {
   }
 
   std::int64_t count() const { return static_cast<std::int64_t>(all_.size()); }
+  /// Keys of a tile.
+  std::int64_t keys() const { return keys_; }
   const Chain& at(std::int64_t index) const { return all_[static_cast<std::size_t>(index)]; }
 
-  /// Waits until `chain` may add to dQ of that tile of queries of that member of its group; false where
-  /// another chain has failed.
-  bool await(const Chain& chain, std::int64_t member, std::int64_t query_tile) {
-    std::atomic<std::int64_t>& turn = turn_of(chain, member, query_tile);
+  /// Whether `chain` may add to dQ of those queries.
+  bool is_turn(const Chain& chain, const QueryTileAt& queries) {
+    return turn_of(chain, queries).load() == chain.tile;
+  }
+  /// Waits until it may; false where another chain has failed.
+  bool await(const Chain& chain, const QueryTileAt& queries) {
+    std::atomic<std::int64_t>& turn = turn_of(chain, queries);
     for (std::int64_t now = turn.load(); now != chain.tile; now = turn.load()) {
       if (now == kFailed) return false;
       turn.wait(now);
@@ -89,8 +113,8 @@ class Chains {
     return true;
   }
   /// Gives the turn to the next chain.
-  void pass_on(const Chain& chain, std::int64_t member, std::int64_t query_tile) {
-    std::atomic<std::int64_t>& turn = turn_of(chain, member, query_tile);
+  void pass_on(const Chain& chain, const QueryTileAt& queries) {
+    std::atomic<std::int64_t>& turn = turn_of(chain, queries);
     turn.store(chain.tile + 1);
     turn.notify_all();
   }
@@ -113,9 +137,8 @@ class Chains {
     std::vector<Chain> chains;
     Range seen;
     std::int64_t covered = 0;
-    for (std::int64_t tile = 0; tile * kOwnedKeys < mask.seqlen_k(); ++tile) {
-      const Range queries =
-          mask.queries_of({tile * kOwnedKeys, std::min((tile + 1) * kOwnedKeys, mask.seqlen_k())});
+    for (std::int64_t tile = 0; tile * keys_ < mask.seqlen_k(); ++tile) {
+      const Range queries = mask.queries_of({tile * keys_, std::min((tile + 1) * keys_, mask.seqlen_k())});
       if (!queries.empty()) {
         seen.begin = std::max(seen.begin, queries.begin / kTile);
         seen.end = std::max(seen.end, divided_up(queries.end, kTile));
@@ -131,10 +154,11 @@ class Chains {
     return chains;
   }
 
-  std::atomic<std::int64_t>& turn_of(const Chain& chain, std::int64_t member, std::int64_t query_tile) {
-    return turns_[static_cast<std::size_t>(chain.turns + member * chain.tiles_q + query_tile)];
+  std::atomic<std::int64_t>& turn_of(const Chain& chain, const QueryTileAt& queries) {
+    return turns_[static_cast<std::size_t>(chain.turns + queries.member * chain.tiles_q + queries.tile)];
   }
 
+  std::int64_t keys_;
   std::vector<Chain> all_;
   std::vector<std::int64_t>
       first_turns_;  // of each tile of queries of each head, the first chain that sees it
@@ -144,20 +168,20 @@ class Chains {
 template <typename Real>
 class Backward {
  public:
-  Backward(const ScoreTerms& terms, Attention<Real>& result)
+  Backward(const ScoreTerms& terms, const PerOutput<Real*>& outputs)
       : terms_(terms),
         problem_(terms.problem),
-        result_(result),
+        outputs_(outputs),
+        rows_(rows_of(TensorId::lse, problem_)),
         query_tiles_([&terms] { return make_query_tile<Real>(terms); }),
         key_tiles_([&terms] { return make_key_tile<Real>(terms); }),
-        dq_stride_(padded<Real>(problem_.hdim_q)) {}
+        query_squares_(static_cast<std::size_t>(rows_)),
+        key_squares_(static_cast<std::size_t>(rows_of(TensorId::dk, problem_))) {}
 
-  void run(const Workers& workers) {
+  AttentionStatistics run(const Workers& workers) {
     const double products = terms_.has_bias ? 7.0 : 5.0;
     compute_d(workers);
-    allocate_dq();
-    query_squares_.resize(result_.lse.size());
-    key_squares_.resize(elements(TensorId::dk, problem_) / static_cast<std::size_t>(problem_.hdim_q));
+    place_dq();
     Chains chains(terms_);
     std::vector<PairTally> tallies(static_cast<std::size_t>(chains.count()));
     parallel_for(
@@ -172,18 +196,25 @@ class Backward {
         },
         part_of(workers, 0.0, 5.0 / products));
     finish_dq(workers);
-    result_.dbias.assign(elements(TensorId::dbias, problem_), Real{0});
     if (terms_.has_bias) compute_dbias(part_of(workers, 5.0 / products, 1.0));
-    result_.dsink = sink_gradient<Real>(terms_, result_.lse, result_.d, result_.statistics);
 
+    AttentionStatistics statistics;
+    const auto rows = static_cast<std::size_t>(rows_);
+    const std::span<const Real> lse(outputs_.lse, rows);
+    const std::span<const Real> d(outputs_.d, rows);
+    if (problem_.sink) sink_gradient(terms_, lse, d, outputs_.dsink, statistics);
     PairTally tally;
     for (const PairTally& part : tallies) tally.add(part);
-    describe(terms_, tally, all_pairs(), result_.d, result_.statistics);
-    result_.statistics.rows = norms_of(query_squares_);
-    result_.statistics.columns = norms_of(key_squares_);
+    describe(terms_, tally, all_pairs(), d, statistics);
+    statistics.rows = norms_of(query_squares_);
+    statistics.columns = norms_of(key_squares_);
+    return statistics;
   }
 
  private:
+  /// dX tiles that a chain keeps while it waits for its turn.
+  static constexpr std::size_t kMostKept = 2;
+
   double all_pairs() const {
     double pairs = 0.0;
     for (const Sequence& s : terms_.sequences) {
@@ -192,75 +223,89 @@ class Backward {
     return pairs * static_cast<double>(problem_.nhead_q);
   }
 
-  KnownRows<Real> known() const { return {result_.lse.data(), result_.d.data()}; }
+  KnownRows<Real> known() const { return {outputs_.lse, outputs_.d}; }
 
   /// body(first row, end) for some rows at a time.
   template <typename Body>
   void for_rows(const Workers& workers, const Body& body) {
     constexpr std::int64_t kChunk = 256;
-    const auto rows = static_cast<std::int64_t>(result_.lse.size());
-    parallel_for(divided_up(rows, kChunk),
-                 [&](std::int64_t chunk) { body(chunk * kChunk, std::min(rows, (chunk + 1) * kChunk)); },
+    parallel_for(divided_up(rows_, kChunk),
+                 [&](std::int64_t chunk) { body(chunk * kChunk, std::min(rows_, (chunk + 1) * kChunk)); },
                  {.threads = workers.threads});
   }
 
   void compute_d(const Workers& workers) {
-    result_.d.resize(result_.lse.size());
     for_rows(workers, [&](std::int64_t first, std::int64_t end) {
       for (std::int64_t row = first; row < end; ++row) {
         const std::int64_t offset = row * problem_.hdim_v;
-        result_.d[static_cast<std::size_t>(row)] =
-            dot(terms_.inputs.d_o.data() + offset, result_.o.data() + offset, problem_.hdim_v);
+        outputs_.d[row] = dot(terms_.inputs.d_o.data() + offset, outputs_.o + offset, problem_.hdim_v);
       }
     });
   }
 
-  void allocate_dq() {
-    const std::size_t count = result_.lse.size() * static_cast<std::size_t>(dq_stride_);
-    dq_ = hwy::AllocateAligned<Real>(std::max<std::size_t>(count, 1));
-    if (!dq_) throw std::bad_alloc();
-    std::fill_n(dq_.get(), count, Real{0});
-    result_.dk.resize(elements(TensorId::dk, problem_));
-    result_.dv.resize(elements(TensorId::dv, problem_));
+  /// dQ is summed up where it stands, or where rows are whole vectors and aligned if they are not there.
+  void place_dq() {
+    dq_ = {outputs_.dq, padded<Real>(problem_.hdim_q)};
+    const auto count = static_cast<std::size_t>(rows_ * dq_.stride);
+    const bool aligned = reinterpret_cast<std::uintptr_t>(dq_.data) % kVectorBytes == 0;
+    if (!aligned || dq_.stride != problem_.hdim_q) {
+      dq_memory_ = hwy::AllocateAligned<Real>(std::max<std::size_t>(count, 1));
+      if (!dq_memory_) throw std::bad_alloc();
+      dq_.data = dq_memory_.get();
+    }
+    std::fill_n(dq_.data, count, Real{0});
   }
 
   PairTally run_chain(Chains& chains, const Chain& chain) {
     const Mask& mask = terms_.mask_of(chain.sequence);
-    const Rows keys = terms_.key_rows(chain.sequence, chain.head,
-                                      tile_positions(chain.tile * kOwnedKeys, mask.seqlen_k(), kOwnedKeys));
+    const Rows keys =
+        terms_.key_rows(chain.sequence, chain.head,
+                        tile_positions(chain.tile * chains.keys(), mask.seqlen_k(), chains.keys()));
     const auto tile = key_tiles_.take();
     tile->start(keys);
     PairTally tally;
+    std::deque<QueryTileAt> waiting;
+    const auto add_dq = [&](std::size_t most_left) {
+      while (!waiting.empty() && (waiting.size() > most_left || chains.is_turn(chain, waiting.front()))) {
+        if (!chains.await(chain, waiting.front())) return false;
+        const std::int64_t row = query_rows(chain, waiting.front()).row(0);
+        tile->add_dq({dq_.data + row * dq_.stride, dq_.stride}, query_squares_.data() + row);
+        chains.pass_on(chain, waiting.front());
+        waiting.pop_front();
+      }
+      return true;
+    };
     for (std::int64_t member = 0; member < problem_.group_size(); ++member) {
-      const std::int64_t head = chain.head * problem_.group_size() + member;
       for (std::int64_t i = chain.query_tiles.begin; i < chain.query_tiles.end; ++i) {
-        const Rows queries =
-            terms_.query_rows(chain.sequence, head, tile_positions(i * kTile, mask.seqlen_q(), kTile));
-        tally.add(tile->add(queries, known()));
-        if (!chains.await(chain, member, i)) return tally;
-        tile->add_dq({dq_.get() + queries.row(0) * dq_stride_, dq_stride_},
-                     query_squares_.data() + queries.row(0));
-        chains.pass_on(chain, member, i);
+        waiting.push_back({member, i});
+        tally.add(tile->add(query_rows(chain, waiting.back()), known()));
+        if (!add_dq(kMostKept)) return tally;
       }
     }
-    Real* dk = result_.dk.data() + keys.row(0) * problem_.hdim_q;
-    Real* dv = result_.dv.data() + keys.row(0) * problem_.hdim_v;
+    if (!add_dq(0)) return tally;
+    Real* dk = outputs_.dk + keys.row(0) * problem_.hdim_q;
+    Real* dv = outputs_.dv + keys.row(0) * problem_.hdim_v;
     tile->finish(dk, dv, key_squares_.data() + keys.row(0));
     scale_output(problem_, static_cast<Real>(problem_.scale), dk, keys.count() * problem_.hdim_q);
     round_output(problem_, dv, keys.count() * problem_.hdim_v);
     return tally;
   }
 
+  Rows query_rows(const Chain& chain, const QueryTileAt& at) const {
+    const std::int64_t head = chain.head * problem_.group_size() + at.member;
+    const std::int64_t seqlen_q = terms_.mask_of(chain.sequence).seqlen_q();
+    return terms_.query_rows(chain.sequence, head, tile_positions(at.tile * kTile, seqlen_q, kTile));
+  }
+
   void finish_dq(const Workers& workers) {
-    result_.dq.resize(elements(TensorId::dq, problem_));
     for_rows(workers, [&](std::int64_t first, std::int64_t end) {
-      for (std::int64_t row = first; row < end; ++row) {
-        std::copy_n(dq_.get() + row * dq_stride_, problem_.hdim_q, result_.dq.data() + row * problem_.hdim_q);
+      Real* dq = outputs_.dq + first * problem_.hdim_q;
+      for (std::int64_t row = first; row < end && dq_memory_; ++row) {
+        std::copy_n(dq_.data + row * dq_.stride, problem_.hdim_q, outputs_.dq + row * problem_.hdim_q);
       }
-      scale_output(problem_, static_cast<Real>(problem_.scale), result_.dq.data() + first * problem_.hdim_q,
-                   (end - first) * problem_.hdim_q);
+      scale_output(problem_, static_cast<Real>(problem_.scale), dq, (end - first) * problem_.hdim_q);
     });
-    dq_.reset();
+    dq_memory_.reset();
   }
 
   /// A task owns a few rows of dBias, and sums them over the sequences and heads that share them.
@@ -275,8 +320,8 @@ class Backward {
     const auto tile = query_tiles_.take();
     const std::int64_t first = task.row * kOwnedQueries;
     const std::int64_t end = std::min(first + kOwnedQueries, bias.row);
-    Real* rows =
-        result_.dbias.data() + ((task.batch * bias.head + task.head) * bias.row + first) * bias.column;
+    Real* rows = outputs_.dbias + ((task.batch * bias.head + task.head) * bias.row + first) * bias.column;
+    std::fill_n(rows, (end - first) * bias.column, Real{0});
     const Range batches = bias.batch == 1 ? Range{0, problem_.batch} : Range{task.batch, task.batch + 1};
     const Range heads = bias.head == 1 ? Range{0, problem_.nhead_q} : Range{task.head, task.head + 1};
     for (std::int64_t b = batches.begin; b < batches.end; ++b) {
@@ -291,11 +336,12 @@ class Backward {
 
   const ScoreTerms& terms_;
   const Problem& problem_;
-  Attention<Real>& result_;
+  PerOutput<Real*> outputs_;
+  std::int64_t rows_;  // of queries of all heads
   Pool<QueryTile<Real>> query_tiles_;
   Pool<KeyTile<Real>> key_tiles_;
-  std::int64_t dq_stride_;
-  hwy::AlignedFreeUniquePtr<Real[]> dq_;  // not yet scaled, [rows of all heads, dq_stride]
+  PaddedRows<Real> dq_ = {};  // not yet scaled
+  hwy::AlignedFreeUniquePtr<Real[]> dq_memory_;
   std::vector<Squares> query_squares_;
   std::vector<Squares> key_squares_;
 };
@@ -303,31 +349,30 @@ class Backward {
 }  // namespace
 
 template <typename Real>
-void attention_forward(const ScoreTerms& terms, const Workers& workers, Attention<Real>& result) {
+void attention_forward(const ScoreTerms& terms, const Workers& workers, Real* o, Real* lse) {
   const Problem& problem = terms.problem;
-  result.o.resize(elements(TensorId::o, problem));
-  result.lse.resize(elements(TensorId::lse, problem));
   Pool<QueryTile<Real>> tiles([&terms] { return make_query_tile<Real>(terms); });
   const std::vector<Rows> tasks = all_query_tiles(terms);
   parallel_for(
       static_cast<std::int64_t>(tasks.size()),
       [&](std::int64_t task) {
         const Rows& queries = tasks[static_cast<std::size_t>(task)];
-        Real* o = result.o.data() + queries.row(0) * problem.hdim_v;
-        tiles.take()->forward(queries, o, result.lse.data() + queries.row(0));
-        round_output(problem, o, queries.count() * problem.hdim_v);
+        Real* rows = o + queries.row(0) * problem.hdim_v;
+        tiles.take()->forward(queries, rows, lse + queries.row(0));
+        round_output(problem, rows, queries.count() * problem.hdim_v);
       },
       workers);
 }
 
 template <typename Real>
-void attention_backward(const ScoreTerms& terms, const Workers& workers, Attention<Real>& result) {
-  Backward<Real>(terms, result).run(workers);
+AttentionStatistics attention_backward(const ScoreTerms& terms, const Workers& workers,
+                                       const PerOutput<Real*>& outputs) {
+  return Backward<Real>(terms, outputs).run(workers);
 }
 
-template void attention_forward(const ScoreTerms&, const Workers&, Attention<double>&);
-template void attention_forward(const ScoreTerms&, const Workers&, Attention<float>&);
-template void attention_backward(const ScoreTerms&, const Workers&, Attention<double>&);
-template void attention_backward(const ScoreTerms&, const Workers&, Attention<float>&);
+template void attention_forward(const ScoreTerms&, const Workers&, double*, double*);
+template void attention_forward(const ScoreTerms&, const Workers&, float*, float*);
+template AttentionStatistics attention_backward(const ScoreTerms&, const Workers&, const PerOutput<double*>&);
+template AttentionStatistics attention_backward(const ScoreTerms&, const Workers&, const PerOutput<float*>&);
 
 }  // namespace fmha_bwd

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,7 +17,7 @@
 
 namespace fmha_bwd {
 
-inline constexpr std::int64_t kTile = 128;           // rows that pass by at a time
+inline constexpr std::int64_t kTile = 128;          // rows that pass by at a time
 inline constexpr std::int64_t kOwnedQueries = 128;  // of a QueryTile
 inline constexpr std::int64_t kOwnedKeys = 128;     // of a KeyTile
 
@@ -31,9 +32,24 @@ struct Rows {
   std::int64_t row(std::int64_t i) const { return first_row + positions[static_cast<std::size_t>(i)]; }
 };
 
+/// The inputs where they are in memory, in the shapes of base/tensor.h.
+struct InputViews {
+  InputViews() = default;
+  explicit InputViews(const AttentionInputs& inputs)
+      : q(inputs.q),
+        k(inputs.k),
+        v(inputs.v),
+        d_o(inputs.d_o),
+        bias(inputs.bias),
+        slopes(inputs.slopes),
+        sink(inputs.sink) {}
+
+  std::span<const float> q, k, v, d_o, bias, slopes, sink;
+};
+
 struct ScoreTerms {
   /// Keeps references to problem, mask and inputs.
-  ScoreTerms(const Problem& a_problem, const MaskSpec& mask, const AttentionInputs& some_inputs)
+  ScoreTerms(const Problem& a_problem, const MaskSpec& mask, const InputViews& some_inputs)
       : problem(a_problem),
         inputs(some_inputs),
         sequences(sequences_of(a_problem)),
@@ -69,7 +85,7 @@ struct ScoreTerms {
   }
 
   const Problem& problem;
-  const AttentionInputs& inputs;
+  InputViews inputs;
   std::vector<Sequence> sequences;
   std::vector<Mask> masks;  // of each sequence
   Shape bias;

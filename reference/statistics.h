@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "reference/attention.h"
@@ -45,7 +46,7 @@ inline ScoreNorms norms_of(const std::vector<Squares>& rows) {
 
 /// `pairs` were looked at, the invisible ones too.
 template <typename Real>
-void describe(const ScoreTerms& terms, const PairTally& tally, double pairs, const std::vector<Real>& d,
+void describe(const ScoreTerms& terms, const PairTally& tally, double pairs, std::span<const Real> d,
               AttentionStatistics& statistics) {
   if (pairs > 0.0) statistics.p_sparsity = 1.0 - static_cast<double>(tally.significant) / pairs;
   if (!d.empty()) {
@@ -59,15 +60,15 @@ void describe(const ScoreTerms& terms, const PairTally& tally, double pairs, con
   }
 }
 
-/// dSink [nhead_q] of the LSE and D of all rows, and its norms.
+/// dSink [nhead_q] of the LSE and D of all rows, and its norms. The problem has sinks.
 template <typename Real, typename Known>
-std::vector<Real> sink_gradient(const ScoreTerms& terms, const std::vector<Known>& lse,
-                                const std::vector<Known>& d, AttentionStatistics& statistics) {
-  if (!terms.problem.sink) return {};
+void sink_gradient(const ScoreTerms& terms, std::span<const Known> lse, std::span<const Known> d, Real* dsink,
+                   AttentionStatistics& statistics) {
   const Shape shape = shape_of(TensorId::d, terms.problem);
-  std::vector<Real> dsink(terms.inputs.sink.size());
-  std::vector<double> p_squares(dsink.size());
-  std::vector<double> p_d_squares(dsink.size());
+  const std::size_t heads = terms.inputs.sink.size();
+  std::fill_n(dsink, heads, Real{0});
+  std::vector<double> p_squares(heads);
+  std::vector<double> p_d_squares(heads);
   for (std::size_t row = 0; row < d.size(); ++row) {
     const auto head = static_cast<std::size_t>(shape.index_of(static_cast<std::int64_t>(row)).head);
     const Real p = std::exp(static_cast<Real>(terms.inputs.sink[head]) - static_cast<Real>(lse[row]));
@@ -83,7 +84,6 @@ std::vector<Real> sink_gradient(const ScoreTerms& terms, const std::vector<Known
   };
   statistics.sink_p = magnitude(p_squares);
   statistics.sink_p_d = magnitude(p_d_squares);
-  return dsink;
 }
 
 }  // namespace fmha_bwd

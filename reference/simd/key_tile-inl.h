@@ -6,6 +6,10 @@
 #define FMHA_BWD_REFERENCE_SIMD_KEY_TILE_INL_H_
 #endif
 
+#include <deque>
+#include <memory>
+#include <vector>
+
 #include "reference/simd/pairs-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -33,27 +37,47 @@ class VectorKeyTile final : public KeyTile<Real> {
     dk_.clear();
     dv_.clear();
     pairs_.set_lanes(keys_);
+    while (!kept_.empty()) {  // of keys that were given up
+      spare_.push_back(std::move(kept_.front()));
+      kept_.pop_front();
+    }
   }
 
   PairTally add(const Rows& queries, const KnownRows<Real>& known) override {
+    if (spare_.empty()) spare_.push_back(std::make_unique<Kept>());
+    std::unique_ptr<Kept> kept = std::move(spare_.back());
+    spare_.pop_back();
+    PairTally tally;
     queries_ = queries;
-    visible_ = pairs_.set_rows(queries_);
-    if (!visible_) return {};
-    q_.load(terms_.inputs.q, queries_);
-    d_o_.load(terms_.inputs.d_o, queries_);
-    pairs_.multiply_s(q_.factor(), q_.columns(), k_transposed_.operand());
-    pairs_.multiply_dp(d_o_.factor(), d_o_.columns(), v_transposed_.operand());
-    const PairTally tally = pairs_.differentiate(known);
-    pairs_.add_to_lanes(pairs_.s(), d_o_.operand(), d_o_.columns(), dv_.panels());
-    pairs_.add_to_lanes(pairs_.dp(), q_.operand(), q_.columns(), dk_.panels());
+    kept->rows = pairs_.set_rows(queries_) ? queries_.count() : 0;
+    if (kept->rows > 0) {
+      q_.load(terms_.inputs.q, queries_);
+      d_o_.load(terms_.inputs.d_o, queries_);
+      pairs_.set_dx(std::move(kept->dx));
+      pairs_.multiply_s(q_.factor(), q_.columns(), k_transposed_.operand());
+      pairs_.multiply_dp(d_o_.factor(), d_o_.columns(), v_transposed_.operand());
+      tally = pairs_.differentiate(known);
+      pairs_.add_to_lanes(pairs_.s(), d_o_.operand(), d_o_.columns(), dv_.panels());
+      pairs_.add_to_lanes(pairs_.dp(), q_.operand(), q_.columns(), dk_.panels());
+      kept->dx = pairs_.take_dx();
+      kept->keys = pairs_.seen();
+      if constexpr (ThesePairs::kStatistics) kept->squares = pairs_.row_squares();
+    }
+    kept_.push_back(std::move(kept));
     return tally;
   }
 
   void add_dq(const PaddedRows<Real>& dq, Squares* squares) override {
-    if (!visible_) return;
-    pairs_.add_to_rows(pairs_.dp(), k_.operand(), k_.columns(), {dq.data, dq.stride, kPanel<Real>});
-    if constexpr (Pairs<Real, Side::keys>::kStatistics) {
-      for (std::int64_t i = 0; i < queries_.count(); ++i) squares[i].add(pairs_.row_squares().of(i));
+    spare_.push_back(std::move(kept_.front()));
+    kept_.pop_front();
+    const Kept& kept = *spare_.back();
+    if (kept.rows == 0) return;
+    Factor<Real> dx = kept.dx->by_row();
+    dx.data += kept.keys.begin;
+    Multiply<true, Real>(dx, kept.rows, kept.keys.size(), SkipRows(k_.operand(), kept.keys.begin),
+                         k_.columns(), {dq.data, dq.stride, kPanel<Real>});
+    if constexpr (ThesePairs::kStatistics) {
+      for (std::int64_t i = 0; i < kept.rows; ++i) squares[i].add(kept.squares.of(i));
     }
   }
 
@@ -64,10 +88,19 @@ class VectorKeyTile final : public KeyTile<Real> {
   }
 
  private:
+  using ThesePairs = Pairs<Real, Side::keys>;
+
+  /// What dQ of some queries needs.
+  struct Kept {
+    std::unique_ptr<typename ThesePairs::Numbers> dx = std::make_unique<typename ThesePairs::Numbers>();
+    Range keys;             // the lanes of dX that are not zero
+    std::int64_t rows = 0;  // 0 where none is
+    LaneSquares<Real, kTile> squares;
+  };
+
   const ScoreTerms& terms_;
   Rows keys_;
   Rows queries_;
-  bool visible_ = false;
   ColumnPanels<Real, kOwnedKeys> k_transposed_;
   ColumnPanels<Real, kOwnedKeys> v_transposed_;
   RowPanels<Real, kOwnedKeys> k_;
@@ -75,7 +108,9 @@ class VectorKeyTile final : public KeyTile<Real> {
   RowPanels<Real, kTile> d_o_;
   RowPanels<Real, kOwnedKeys> dk_;
   RowPanels<Real, kOwnedKeys> dv_;
-  Pairs<Real, Side::keys> pairs_;
+  ThesePairs pairs_;
+  std::deque<std::unique_ptr<Kept>> kept_;    // the oldest first
+  std::vector<std::unique_ptr<Kept>> spare_;  // the one that was used last is taken first
 };
 
 }  // namespace fmha_bwd::HWY_NAMESPACE

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
+#include <span>
 
 #include "reference/score_terms.h"
 #include "reference/simd/product-inl.h"
@@ -67,7 +68,7 @@ class RowPanels {
 
   /// The rows of a tensor with as many columns. The kTile rows after those are on their way to the cache
   /// then.
-  void load(const std::vector<float>& tensor, const Rows& rows) {
+  void load(std::span<const float> tensor, const Rows& rows) {
     direct_ = nullptr;
     for (std::int64_t i = 0; i < rows.count(); ++i) {
       const float* source = tensor.data() + rows.row(i) * columns_;
@@ -83,7 +84,7 @@ class RowPanels {
   }
 
   /// The same, but where they are in memory if products can read them there: for rows that are read once.
-  void view(const std::vector<float>& tensor, const Rows& rows) {
+  void view(std::span<const float> tensor, const Rows& rows) {
     if constexpr (sizeof(Real) == sizeof(float)) {
       const bool follow_one_another = rows.positions.back() - rows.positions.front() + 1 == rows.count();
       if (columns_ % kLanes<Real> == 0 && follow_one_another) {
@@ -148,7 +149,7 @@ class ColumnPanels {
   std::int64_t columns() const { return columns_; }
   Panels<const Real> operand() const { return {memory_.get(), kPanel<Real>, columns_ * kPanel<Real>}; }
 
-  void load(const std::vector<float>& tensor, const Rows& rows) {
+  void load(std::span<const float> tensor, const Rows& rows) {
     for (std::int64_t i = 0; i < kRows; ++i) {
       Real* lane = memory_.get() + i / kPanel<Real> * columns_ * kPanel<Real> + i % kPanel<Real>;
       const float* source = i < rows.count() ? tensor.data() + rows.row(i) * columns_ : nullptr;

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <type_traits>
 
 #include "reference/simd/functions-inl.h"
@@ -55,7 +56,7 @@ class Pairs {
   explicit Pairs(const ScoreTerms& terms) : terms_(terms), plain_(terms.plain()) {}
 
   Numbers& s() { return s_; }                // Q K^T, then P * Z
-  Numbers& dp() { return dp_; }              // dO V^T, then dX
+  Numbers& dp() { return *dp_; }  // dO V^T, then dX
   const Numbers& ds() const { return ds_; }  // where there is a bias
   const LaneSquares<Real, kOwned>& lane_squares() const { return lane_squares_; }
   const LaneSquares<Real, kTile>& row_squares() const { return row_squares_; }
@@ -104,7 +105,7 @@ class Pairs {
     multiply(a, depth, b, s_);
   }
   void multiply_dp(const Factor<Real>& a, std::int64_t depth, const Panels<const Real>& b) {
-    multiply(a, depth, b, dp_);
+    multiply(a, depth, b, *dp_);
   }
   /// C [lanes, columns] += numbers^T B for B [rows, columns].
   void add_to_lanes(const Numbers& numbers, const Panels<const Real>& b, std::int64_t columns,
@@ -112,13 +113,9 @@ class Pairs {
     Multiply<true, Real>(SkipRows(numbers.by_column(), seen_.begin), seen_.size(), rows_->count(), b, columns,
                          SkipRows(c, seen_.begin));
   }
-  /// C [rows, columns] += numbers B for B [lanes, columns].
-  void add_to_rows(const Numbers& numbers, const Panels<const Real>& b, std::int64_t columns,
-                   const Panels<Real>& c) const {
-    Factor<Real> a = numbers.by_row();
-    a.data += seen_.begin;
-    Multiply<true, Real>(a, rows_->count(), seen_.size(), SkipRows(b, seen_.begin), columns, c);
-  }
+  /// Takes the memory of dX away; set_dx gives it, or other memory, back.
+  std::unique_ptr<Numbers> take_dx() { return std::move(dp_); }
+  void set_dx(std::unique_ptr<Numbers> memory) { dp_ = std::move(memory); }
 
   /// One step of the online softmax: s becomes exp(S - maximum) * Z with the new maximum of each lane's
   /// scores; `sum` follows, and `shrink` is what sums relative to the old maximum are to be multiplied by.
@@ -150,7 +147,7 @@ class Pairs {
       tally = masked_ ? differentiate<false, true>() : differentiate<false, false>();
     }
     RoundAll(terms_.problem.dtype, s_.row(0), rows_->count() * kOwned);
-    RoundAll(terms_.problem.dtype, dp_.row(0), rows_->count() * kOwned);
+    RoundAll(terms_.problem.dtype, dp_->row(0), rows_->count() * kOwned);
     return tally;
   }
 
@@ -354,7 +351,7 @@ class Pairs {
     const V negligible = hn::Set(d, static_cast<Real>(kNegligible));
     const std::int64_t rows = rows_->count();
     Real* const HWY_RESTRICT s_tile = s_.row(0);
-    Real* const HWY_RESTRICT dp_tile = dp_.row(0);
+    Real* const HWY_RESTRICT dp_tile = dp_->row(0);
     LaneSquares<Real, kOwned> lane_squares = lane_squares_;
     V largest = hn::Zero(d);
     std::int64_t significant_pairs = 0;
@@ -441,7 +438,7 @@ class Pairs {
   LaneValues<Real, std::max(kOwned, kTile)> lse_;  // of the queries, lanes or rows
   LaneValues<Real, std::max(kOwned, kTile)> d_;
   Numbers s_;
-  Numbers dp_;
+  std::unique_ptr<Numbers> dp_ = std::make_unique<Numbers>();
   Numbers ds_;
   Numbers bias_;
   Numbers keep_;  // Z

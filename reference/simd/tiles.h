@@ -100,9 +100,10 @@ class KeyTile {
 
   /// Takes these keys; their dK and dV are zero.
   virtual void start(const Rows& keys) = 0;
-  /// Adds what these queries give to dK and dV.
+  /// Adds what these queries give to dK and dV, and keeps their dX for add_dq.
   virtual PairTally add(const Rows& queries, const KnownRows<Real>& known) = 0;
-  /// Adds what the keys give to those last queries: dX K [count, hdim_q] to dq, and to `squares` [count].
+  /// Of the queries that were added first and are still kept: adds what the keys give to them, dX K [count,
+  /// hdim_q], to dq, and to `squares` [count].
   virtual void add_dq(const PaddedRows<Real>& dq, Squares* squares) = 0;
   /// dX^T Q [count, hdim_q], dV [count, hdim_v] and the squares [count] of the keys.
   virtual void finish(Real* dk, Real* dv, Squares* squares) = 0;
