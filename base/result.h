@@ -49,6 +49,7 @@ struct TensorVerdict {
   double reference_l2 = 0.0;
   std::int64_t elements = 0;
   std::int64_t compared = 0;    // of the elements: all, or those of the sampled rows
+  std::int64_t unwritten = 0;   // NaNs among the elements that were not compared
   std::int64_t wrong = 0;       // of these, with !(|error| <= max_diff_budget)
   std::vector<Mismatch> worst;  // of the wrong ones, the largest errors first, a few
   bool guard_damaged = false;   // something was written after the tensor's end

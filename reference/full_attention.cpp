@@ -322,15 +322,12 @@ class Backward {
     const std::int64_t end = std::min(first + kOwnedQueries, bias.row);
     Real* rows = outputs_.dbias + ((task.batch * bias.head + task.head) * bias.row + first) * bias.column;
     std::fill_n(rows, (end - first) * bias.column, Real{0});
-    const Range batches = bias.batch == 1 ? Range{0, problem_.batch} : Range{task.batch, task.batch + 1};
-    const Range heads = bias.head == 1 ? Range{0, problem_.nhead_q} : Range{task.head, task.head + 1};
-    for (std::int64_t b = batches.begin; b < batches.end; ++b) {
-      const std::int64_t there = std::min(end, terms_.mask_of(b).seqlen_q());
-      for (std::int64_t h = heads.begin; h < heads.end && first < there; ++h) {
-        tile->add_dbias(terms_.query_rows(b, h, tile_positions(first, there, kOwnedQueries)), known(), rows,
-                        bias.column);
-      }
-    }
+    for_sharing(problem_, bias, task.batch, task.head, [&](std::int64_t sequence, std::int64_t head) {
+      const std::int64_t there = std::min(end, terms_.mask_of(sequence).seqlen_q());
+      if (first >= there) return;
+      tile->add_dbias(terms_.query_rows(sequence, head, tile_positions(first, there, kOwnedQueries)), known(),
+                      rows, bias.column);
+    });
     round_output(problem_, rows, (end - first) * bias.column);
   }
 

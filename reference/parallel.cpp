@@ -45,10 +45,10 @@ class Loop {
 
 }  // namespace
 
+int default_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body, const Workers& workers) {
-  const auto wanted = workers.threads > 0
-                          ? workers.threads
-                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int wanted = workers.threads > 0 ? workers.threads : default_threads();
   Loop loop(count, body);
   {
     std::vector<std::jthread> helpers;

@@ -6,9 +6,12 @@
 
 namespace fmha_bwd {
 
+/// As many as the machine has, at least one.
+int default_threads();
+
 /// How a long computation is run.
 struct Workers {
-  int threads = 0;                         // 0: as many as the machine has
+  int threads = 0;                         // 0: default_threads()
   std::function<void(double)> progress{};  // told the share done, in [0, 1]; runs on the calling thread
 };
 

@@ -94,6 +94,18 @@ struct ScoreTerms {
   bool has_bias;
 };
 
+/// visit(sequence, query head) for each that shares the bias of this batch index and head of a bias of that
+/// shape.
+template <typename Visit>
+void for_sharing(const Problem& problem, const Shape& bias, std::int64_t batch, std::int64_t head,
+                 const Visit& visit) {
+  const Range batches = bias.batch == 1 ? Range{0, problem.batch} : Range{batch, batch + 1};
+  const Range heads = bias.head == 1 ? Range{0, problem.nhead_q} : Range{head, head + 1};
+  for (std::int64_t b = batches.begin; b < batches.end; ++b) {
+    for (std::int64_t h = heads.begin; h < heads.end; ++h) visit(b, h);
+  }
+}
+
 /// The rows [begin, end), at most `size` of them.
 inline std::vector<std::int64_t> tile_positions(std::int64_t begin, std::int64_t end, std::int64_t size) {
   std::vector<std::int64_t> positions;

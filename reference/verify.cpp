@@ -49,68 +49,166 @@ void insert(std::vector<WrongElement>& worst, const WrongElement& element) {
   if (worst.size() > kWorstShown) worst.pop_back();
 }
 
+/// What a tensor may err.
+struct Budget {
+  double max = 0.0;
+  double l2 = 0.0;
+
+  bool finite() const { return std::isfinite(max) && std::isfinite(l2); }
+};
+
+/// `values` against `truth`, both of the tensor's rows `rows` (nullptr: of all).
+TensorVerdict judge(TensorId id, const HostTensor& tensor, const std::vector<float>& values,
+                    const std::vector<double>& truth, const std::vector<std::int64_t>* rows,
+                    const Budget& budget) {
+  Norms error, size;
+  std::vector<WrongElement> worst;
+  TensorVerdict verdict;
+  verdict.id = id;
+  verdict.elements = tensor.shape.elements();
+  verdict.compared = static_cast<std::int64_t>(values.size());
+  for (std::int64_t i = 0; i < verdict.compared; ++i) {
+    const double difference = error_of(values[i], truth[i], tensor.dtype);
+    error.add(difference);
+    if (std::isfinite(truth[i])) size.add(std::abs(truth[i]));
+    if (difference <= budget.max) continue;
+    ++verdict.wrong;
+    insert(worst, {i, difference});
+  }
+  verdict.reference_l2 = size.l2();
+  verdict.max_diff = error.max;
+  verdict.l2_diff = error.l2();
+  verdict.max_diff_budget = budget.max;
+  verdict.l2_budget = budget.l2;
+  const std::int64_t columns = tensor.shape.column;
+  for (const WrongElement& element : worst) {
+    const std::int64_t row = rows ? (*rows)[element.offset / columns] : element.offset / columns;
+    verdict.worst.push_back({tensor.shape.index_of(row * columns + element.offset % columns),
+                             static_cast<double>(values[element.offset]), truth[element.offset]});
+  }
+  verdict.passed =
+      verdict.wrong == 0 && verdict.max_diff <= budget.max && verdict.l2_diff <= budget.l2 && budget.finite();
+  return verdict;
+}
+
+Budget budget_for(const HostTensor& tensor, const std::vector<double>& truth,
+                  const std::vector<float>& textbook, const Spread& expected) {
+  Norms error, size;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    error.add(error_of(textbook[i], truth[i], tensor.dtype));
+    if (std::isfinite(truth[i])) size.add(std::abs(truth[i]));
+  }
+  const double root = std::sqrt(static_cast<double>(truth.size()));
+  const double rounding = unit_roundoff(tensor.dtype) * std::numbers::inv_sqrt3;
+  const double subnormal = subnormal_roundoff(tensor.dtype);
+  const double expected_max = std::hypot(expected.max, rounding * size.max);
+  const double expected_l2 = std::hypot(expected.rms * root, rounding * size.l2());
+  return {kMaxFactor * larger(error.max, expected_max) + subnormal,
+          kL2Factor * larger(error.l2(), expected_l2) +
+              expected.row_rms * std::sqrt(static_cast<double>(tensor.shape.column)) + subnormal * root};
+}
+
+/// Those rows of a tensor, as one [1, 1, rows, columns].
+HostTensor only(const HostTensor& tensor, const std::vector<std::int64_t>& rows) {
+  const Shape shape = {1, 1, static_cast<std::int64_t>(rows.size()), tensor.shape.column};
+  HostTensor some{tensor.dtype, shape, {}};
+  const auto bytes = static_cast<std::int64_t>(size_of(tensor.dtype)) * shape.column;
+  some.bytes.reserve(static_cast<std::size_t>(bytes * shape.row));
+  for (const std::int64_t row : rows) {
+    const auto begin = tensor.bytes.begin() + row * bytes;
+    some.bytes.insert(some.bytes.end(), begin, begin + bytes);
+  }
+  return some;
+}
+
+/// The NaNs outside of `rows`.
+std::int64_t unwritten(const HostTensor& tensor, const std::vector<std::int64_t>& rows) {
+  const std::vector<float> values = values_of(tensor);
+  const std::int64_t columns = tensor.shape.column;
+  const auto is_nan = [](float value) { return std::isnan(value); };
+  std::int64_t count = std::count_if(values.begin(), values.end(), is_nan);
+  for (const std::int64_t row : rows) {
+    const auto begin = values.begin() + row * columns;
+    count -= std::count_if(begin, begin + columns, is_nan);
+  }
+  return count;
+}
+
+Reference with_expected(const Problem& problem, const AttentionInputs& inputs, Reference reference) {
+  reference.expected = expected_errors(problem, inputs, reference.exact);
+  return reference;
+}
+
 }  // namespace
 
 TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<double>& truth,
                      const std::vector<float>& textbook, const Spread& expected) {
-  const std::vector<float> values = values_of(actual);
-  if (truth.size() != values.size() || textbook.size() != values.size()) {
+  const auto elements = static_cast<std::size_t>(actual.shape.elements());
+  if (truth.size() != elements || textbook.size() != elements) {
     throw std::invalid_argument("verify: the reference does not have the tensor's shape");
   }
-  const auto elements = static_cast<std::int64_t>(values.size());
+  return judge(id, actual, values_of(actual), truth, nullptr, budget_for(actual, truth, textbook, expected));
+}
 
-  Norms error, textbook_error, size;
-  for (std::int64_t i = 0; i < elements; ++i) {
-    error.add(error_of(values[i], truth[i], actual.dtype));
-    textbook_error.add(error_of(textbook[i], truth[i], actual.dtype));
-    if (std::isfinite(truth[i])) size.add(std::abs(truth[i]));
+const std::vector<std::int64_t>* Reference::rows_of(TensorId id) const {
+  if (!sample) return nullptr;
+  switch (id) {
+    case TensorId::dk:
+    case TensorId::dv:
+      return &sample->keys.rows;
+    case TensorId::dbias:
+      return &sample->bias.rows;
+    case TensorId::dsink:
+      return nullptr;
+    default:
+      return &sample->queries.rows;
   }
-
-  TensorVerdict verdict;
-  verdict.id = id;
-  verdict.elements = elements;
-  verdict.reference_l2 = size.l2();
-  verdict.max_diff = error.max;
-  verdict.l2_diff = error.l2();
-
-  const double root = std::sqrt(static_cast<double>(elements));
-  const double rounding = unit_roundoff(actual.dtype) * std::numbers::inv_sqrt3;
-  const double subnormal = subnormal_roundoff(actual.dtype);
-  const double expected_max = std::hypot(expected.max, rounding * size.max);
-  const double expected_l2 = std::hypot(expected.rms * root, rounding * size.l2());
-  verdict.max_diff_budget = kMaxFactor * larger(textbook_error.max, expected_max) + subnormal;
-  verdict.l2_budget = kL2Factor * larger(textbook_error.l2(), expected_l2) +
-                      expected.row_rms * std::sqrt(static_cast<double>(actual.shape.column)) +
-                      subnormal * root;
-
-  std::vector<WrongElement> worst;
-  for (std::int64_t i = 0; i < elements; ++i) {
-    const double difference = error_of(values[i], truth[i], actual.dtype);
-    if (difference <= verdict.max_diff_budget) continue;
-    ++verdict.wrong;
-    insert(worst, {i, difference});
-  }
-  for (const WrongElement& element : worst) {
-    verdict.worst.push_back({actual.shape.index_of(element.offset),
-                             static_cast<double>(values[element.offset]), truth[element.offset]});
-  }
-  verdict.passed = verdict.wrong == 0 && verdict.max_diff <= verdict.max_diff_budget &&
-                   verdict.l2_diff <= verdict.l2_budget && std::isfinite(verdict.max_diff_budget) &&
-                   std::isfinite(verdict.l2_budget);
-  return verdict;
 }
 
 Reference reference_for(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
                         const Workers& workers) {
   Reference reference;
-  reference.exact = exact_attention(problem, mask, inputs, part_of(workers, 0.0, 0.6));
-  reference.textbook = textbook_attention(problem, mask, inputs, part_of(workers, 0.6, 1.0));
-  reference.expected = expected_errors(problem, inputs, reference.exact);
-  return reference;
+  reference.exact = exact_attention(problem, mask, inputs, part_of(workers, 0.0, 2.0 / 3.0));
+  reference.textbook = textbook_attention(problem, mask, inputs, part_of(workers, 2.0 / 3.0, 1.0));
+  return with_expected(problem, inputs, std::move(reference));
+}
+
+Reference sampled_reference(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
+                            Sample sample, const KnownLseAndD& known, const Workers& workers) {
+  const ScoreTerms terms(problem, mask, InputViews(inputs));
+  Reference reference;
+  reference.exact = sampled_attention<double>(terms, sample, known, part_of(workers, 0.0, 2.0 / 3.0));
+  reference.textbook = sampled_attention<float>(terms, sample, known, part_of(workers, 2.0 / 3.0, 1.0));
+  reference.sample = std::move(sample);
+  return with_expected(problem, inputs, std::move(reference));
 }
 
 TensorVerdict verify(TensorId id, const HostTensor& actual, const Reference& reference) {
-  return verify(id, actual, reference.exact.of(id), reference.textbook.of(id), reference.expected.of(id));
+  const std::vector<double>& truth = reference.exact.of(id);
+  const std::vector<float>& textbook = reference.textbook.of(id);
+  const Spread& expected = reference.expected.of(id);
+  const std::vector<std::int64_t>* rows = reference.rows_of(id);
+  if (rows == nullptr) return verify(id, actual, truth, textbook, expected);
+  TensorVerdict verdict = judge(id, actual, values_of(only(actual, *rows)), truth, rows,
+                                budget_for(actual, truth, textbook, expected));
+  verdict.unwritten = unwritten(actual, *rows);
+  verdict.passed = verdict.passed && verdict.unwritten == 0;
+  return verdict;
+}
+
+TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<float>& other,
+                      const TensorVerdict& judged) {
+  const std::vector<float> values = values_of(actual);
+  if (other.size() != values.size()) {
+    throw std::invalid_argument("compare: the other tensor does not have the same shape");
+  }
+  const double share =
+      judged.compared == 0
+          ? 1.0
+          : std::sqrt(static_cast<double>(judged.elements) / static_cast<double>(judged.compared));
+  return judge(
+      id, actual, values, {other.begin(), other.end()}, nullptr,
+      {kOtherImplementation * judged.max_diff_budget, kOtherImplementation * judged.l2_budget * share});
 }
 
 }  // namespace fmha_bwd

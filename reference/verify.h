@@ -27,12 +27,16 @@
 // whose budget is not finite: there the type is too small for the data and nothing can be said.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "base/tensor.h"
 #include "reference/attention.h"
 #include "reference/expected_error.h"
+#include "reference/sample.h"
+#include "reference/sampled_attention.h"
 
 namespace fmha_bwd {
 
@@ -50,12 +54,30 @@ struct Reference {
   ExactAttention exact;
   TextbookAttention textbook;
   ExpectedErrors expected;
+  std::optional<Sample> sample;  // the rows that those have; nothing: all
+
+  /// The rows of an output that stand in exact and textbook; nullptr where all do.
+  const std::vector<std::int64_t>* rows_of(TensorId id) const;
 };
 
 Reference reference_for(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
                         const Workers& workers = {});
 
-/// One of outputs_of(problem) against the reference.
+/// For the rows of a sample alone. `known` is what the device has, of all rows.
+Reference sampled_reference(const Problem& problem, const MaskSpec& mask, const AttentionInputs& inputs,
+                            Sample sample, const KnownLseAndD& known, const Workers& workers = {});
+
+/// One of outputs_of(problem) against the reference. Of a sample, the rows that were not computed are looked
+/// through for NaN: an element that no kernel wrote is wrong wherever it is.
 TensorVerdict verify(TensorId id, const HostTensor& actual, const Reference& reference);
+
+inline constexpr double kOtherImplementation = 1.25;
+
+/// One of outputs_of(problem) against another implementation's, of all rows. `judged` is what verify() said
+/// of the same tensor: its budgets are taken, times kOtherImplementation, the 2-norm's in proportion to the
+/// elements compared. They leave room for the other's own errors, since a correct implementation takes about
+/// a third of its budget, and for extremes that a sample has not seen.
+TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<float>& other,
+                      const TensorVerdict& judged);
 
 }  // namespace fmha_bwd

@@ -3,21 +3,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "reference/verify.h"
+#include "reference/parallel.h"
+#include "reference/simd/tiles.h"
 #include "src/determinism.h"
 #include "src/files/whole_file.h"
+#include "src/judge.h"
 #include "src/kernel_choice.h"
 #include "src/measure.h"
 #include "src/outputs.h"
 #include "src/run_inputs.h"
 #include "src/saved_case.h"
 #include "src/summary.h"
+#include "src/third_opinion.h"
+#include "src/verification_plan.h"
 #include "src/version.h"
 
 namespace fmha_bwd {
@@ -35,24 +38,6 @@ Passes passes_for(const Options& options, bool emulated) {
 
 using Gradients = std::vector<std::vector<float>>;  // in the order of gradients_of
 
-/// There is no right answer where the textbook's overflows: a kernel may be better, and need not be.
-void refuse_overflow(const Reference& reference, const Problem& problem, const MaskSpec& mask) {
-  for (const TensorId id : outputs_of(problem)) {
-    const std::vector<double>& exact = reference.exact.of(id);
-    const std::vector<float>& textbook = reference.textbook.of(id);
-    std::int64_t overflown = 0;
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-      if (std::isfinite(exact[i]) && !std::isfinite(textbook[i])) ++overflown;
-    }
-    if (overflown == 0) continue;
-    const std::string_view dtype = name_of(problem.dtype);
-    throw Error(ExitCode::bad_usage,
-                fmt::format("--mask: {} has {} of {} elements of {} that are not finite when computed in {}; "
-                            "allowed are --std, --fill, --scale and loaded inputs whose results {} can hold",
-                            name_of(mask), overflown, exact.size(), name_of(id), dtype, dtype));
-  }
-}
-
 class Run {
  public:
   Run(const Options& options, Backend& backend, std::string device_reason, Progress& progress)
@@ -60,6 +45,8 @@ class Run {
         problem_(options.problem),
         backend_(backend),
         progress_(progress),
+        plan_(plan_verification(options, default_threads(),
+                                static_cast<double>(lanes_fp64()) * kFlopsPerSecondAndLane)),
         inputs_(options) {
     const Device& device = backend.device();
     if (device.emulated && options_.device == "auto") options_.device = "emulator";
@@ -73,7 +60,12 @@ class Run {
     result_.arch = device.arch;
     result_.device_reason = std::move(device_reason);
     result_.emulated = device.emulated;
-    result_.verification = options.verifies() ? "full" : "none";
+    result_.verification = name_of(plan_.how);
+    result_.verification_reason = plan_.reason;
+    if (plan_.how == VerifyHow::sample) {
+      options_.verify = plan_.how;
+      options_.sample_rows = plan_.rows;
+    }
     for (const MaskSpec& mask : options.masks) kernels_.push_back(choose_kernel(options, mask, backend));
     if (options.save) check_folder(*options.save, "--save");
     if (options.save_on_failure) check_folder(*options.save_on_failure, "--save-on-failure");
@@ -81,7 +73,9 @@ class Run {
 
   RunOutcome all_masks() {
     const auto masks = static_cast<std::int64_t>(options_.masks.size());
-    progress_.expect(1 + masks * (2 + (options_.verifies() ? 1 : 0) + (options_.check_determinism ? 1 : 0)));
+    const bool asks_device = options_.reference == ReferenceOn::device;
+    progress_.expect(1 + masks * (2 + (options_.verifies() ? 1 : 0) + (asks_device ? 1 : 0) +
+                                  (options_.check_determinism ? 1 : 0)));
     progress_.step("inputs");
     open(kernels_.front().name);
     for (std::size_t i = 0; i < options_.masks.size(); ++i) {
@@ -137,9 +131,16 @@ class Run {
     std::optional<Reference> reference;
     if (options_.verifies()) {
       progress_.step(fmt::format("{}: reference", name));
-      reference = reference_for(problem_, mask, inputs_.values(), {.threads = 0, .progress = told()});
-      refuse_overflow(*reference, problem_, mask);
-      verify_outputs(outputs, *reference, result);
+      reference =
+          planned_reference(plan_, problem_, mask, inputs_.values(), outputs, options_.fill.seed, told());
+      judge(problem_, outputs, *reference, result);
+    }
+    if (options_.reference == ReferenceOn::device) {
+      progress_.step(fmt::format("{}: the device's reference", name));
+      if (!third_opinion_) {
+        third_opinion_ = std::make_unique<ThirdOpinion>(problem_, options_.masks, backend_, inputs_.values());
+      }
+      third_opinion_->compare_with(outputs, result);
     }
     if (options_.check_determinism) {
       progress_.step(fmt::format("{}: determinism", name));
@@ -164,17 +165,6 @@ class Run {
     }
     result.d_range = extent_of(values_of(outputs.of(TensorId::d)));
     gradients_.push_back(std::move(gradients));
-  }
-
-  void verify_outputs(const Outputs& outputs, const Reference& reference, MaskResult& result) {
-    result.p_sparsity = reference.exact.statistics.p_sparsity;
-    for (const TensorId id : outputs_of(problem_)) {
-      TensorVerdict verdict = verify(id, outputs.of(id), reference);
-      verdict.compared = verdict.elements;
-      verdict.guard_damaged = outputs.damaged(id);
-      verdict.passed = verdict.passed && !verdict.guard_damaged;
-      result.verdicts.push_back(std::move(verdict));
-    }
   }
 
   void save(const Outputs& outputs, const Reference* reference, const MaskResult& result) {
@@ -219,11 +209,13 @@ class Run {
   const Problem& problem_;
   Backend& backend_;
   Progress& progress_;
+  VerificationPlan plan_;
   RunInputs inputs_;
   RunResult result_;
   std::vector<KernelChoice> kernels_;  // one a mask
   std::string opened_;                 // the session's family
   std::unique_ptr<Session> session_;
+  std::unique_ptr<ThirdOpinion> third_opinion_;
   std::vector<Gradients> gradients_;  // one a mask
   std::optional<Error> unsaved_;
 };

@@ -28,7 +28,7 @@ void save_case(const std::string& folder, const Options& options, const MaskSpec
   if (problem.dropout.probability > 0.0F) save_dropout_mask(folder, problem, option);
   for (const TensorId id : outputs_of(problem)) {
     save_tensor(folder, id, outputs.of(id), option);
-    if (reference == nullptr) continue;
+    if (reference == nullptr || reference->sample) continue;  // a sample does not fill the tensors
     save_tensor(reference_folder(folder), id, rounded(reference->exact.of(id), shape_of(id, problem)),
                 option);
   }

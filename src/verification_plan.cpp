@@ -68,6 +68,20 @@ std::string sample_option(const Options& options) {
 
 }  // namespace
 
+std::string_view name_of(VerifyHow how) {
+  switch (how) {
+    case VerifyHow::automatic:
+      return "automatic";
+    case VerifyHow::full:
+      return "full";
+    case VerifyHow::sample:
+      return "sample";
+    case VerifyHow::none:
+      return "none";
+  }
+  return "";
+}
+
 VerificationPlan plan_verification(const Options& options, int threads, double flops_per_second_per_thread) {
   const Problem& problem = options.problem;
   const double speed = threads * flops_per_second_per_thread;

@@ -3,14 +3,21 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "src/options.h"
 
 namespace fmha_bwd {
 
+/// What one thread of the reference does in fp64 for each lane of its vectors, about: less than it does
+/// alone, for the cores of a large machine share much.
+inline constexpr double kFlopsPerSecondAndLane = 4e9;
 inline constexpr double kFullLimitSeconds = 60.0;    // a longer one is sampled, unless --verify full
 inline constexpr std::int64_t kDefaultRows = 16384;  // of a sample; halved while it takes longer than that
 inline constexpr std::int64_t kLeastRows = 256;      // but not below these
+
+/// "automatic", "full", "sample" or "none".
+std::string_view name_of(VerifyHow how);
 
 struct VerificationPlan {
   VerifyHow how = VerifyHow::full;  // full, sample or none

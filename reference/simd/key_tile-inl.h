@@ -37,10 +37,7 @@ class VectorKeyTile final : public KeyTile<Real> {
     dk_.clear();
     dv_.clear();
     pairs_.set_lanes(keys_);
-    while (!kept_.empty()) {  // of keys that were given up
-      spare_.push_back(std::move(kept_.front()));
-      kept_.pop_front();
-    }
+    while (!kept_.empty()) drop_dq();  // of keys that were given up
   }
 
   PairTally add(const Rows& queries, const KnownRows<Real>& known) override {
@@ -68,8 +65,7 @@ class VectorKeyTile final : public KeyTile<Real> {
   }
 
   void add_dq(const PaddedRows<Real>& dq, Squares* squares) override {
-    spare_.push_back(std::move(kept_.front()));
-    kept_.pop_front();
+    drop_dq();
     const Kept& kept = *spare_.back();
     if (kept.rows == 0) return;
     Factor<Real> dx = kept.dx->by_row();
@@ -79,6 +75,11 @@ class VectorKeyTile final : public KeyTile<Real> {
     if constexpr (ThesePairs::kStatistics) {
       for (std::int64_t i = 0; i < kept.rows; ++i) squares[i].add(kept.squares.of(i));
     }
+  }
+
+  void drop_dq() override {
+    spare_.push_back(std::move(kept_.front()));
+    kept_.pop_front();
   }
 
   void finish(Real* dk, Real* dv, Squares* squares) override {

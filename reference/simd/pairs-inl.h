@@ -56,7 +56,7 @@ class Pairs {
   explicit Pairs(const ScoreTerms& terms) : terms_(terms), plain_(terms.plain()) {}
 
   Numbers& s() { return s_; }                // Q K^T, then P * Z
-  Numbers& dp() { return *dp_; }  // dO V^T, then dX
+  Numbers& dp() { return *dp_; }             // dO V^T, then dX
   const Numbers& ds() const { return ds_; }  // where there is a bias
   const LaneSquares<Real, kOwned>& lane_squares() const { return lane_squares_; }
   const LaneSquares<Real, kTile>& row_squares() const { return row_squares_; }

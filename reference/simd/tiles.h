@@ -105,6 +105,8 @@ class KeyTile {
   /// Of the queries that were added first and are still kept: adds what the keys give to them, dX K [count,
   /// hdim_q], to dq, and to `squares` [count].
   virtual void add_dq(const PaddedRows<Real>& dq, Squares* squares) = 0;
+  /// The same, where nobody wants them.
+  virtual void drop_dq() = 0;
   /// dX^T Q [count, hdim_q], dV [count, hdim_v] and the squares [count] of the keys.
   virtual void finish(Real* dk, Real* dv, Squares* squares) = 0;
 };

@@ -64,6 +64,9 @@ std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers) {
                                   numbers.scientific(verdict.l2_diff),
                                   numbers.scientific(verdict.l2_budget)));
   }
+  if (verdict.unwritten > 0) {
+    reasons.push_back(fmt::format("{} NaNs outside of the sample", verdict.unwritten));
+  }
   if (verdict.guard_damaged)
     reasons.emplace_back("a kernel wrote after the tensor's end or into its padding");
   if (reasons.empty()) return "failed";
