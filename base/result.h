@@ -51,6 +51,8 @@ struct TensorVerdict {
   std::int64_t compared = 0;    // of the elements: all, or those of the sampled rows
   std::int64_t unwritten = 0;   // NaNs among the elements that were not compared
   std::int64_t wrong = 0;       // of these, with !(|error| <= max_diff_budget)
+  std::int64_t wrong_rows = 0;  // rows whose errors are too large for them
+  double row_share = 0.0;       // the largest share that a row's errors take of what it is allowed
   std::vector<Mismatch> worst;  // of the wrong ones, the largest errors first, a few
   bool guard_damaged = false;   // something was written after the tensor's end
 
@@ -62,11 +64,12 @@ struct TensorVerdict {
   /// Whether passing says something: false where rounding may be as large as the tensor, so that zeros would
   /// pass.
   bool conclusive() const { return reference_l2 == 0.0 || l2_budget < reference_l2; }
-  /// The larger of the two errors' shares of their budgets; 1 is the limit.
+  /// The largest of the errors' shares of their budgets; 1 is the limit.
   double budget_share() const {
     const double by_max = max_diff_budget > 0.0 ? max_diff / max_diff_budget : (max_diff == 0.0 ? 0.0 : 1e9);
     const double by_l2 = l2_budget > 0.0 ? l2_diff / l2_budget : (l2_diff == 0.0 ? 0.0 : 1e9);
-    return by_max > by_l2 ? by_max : by_l2;
+    const double larger = by_max > by_l2 ? by_max : by_l2;
+    return row_share > larger ? row_share : larger;
   }
 };
 

@@ -30,6 +30,8 @@ struct Norms {
 /// NaN where either is.
 double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
+constexpr double kBeyond = 1e9;  // the share of a budget that is 0
+
 struct WrongElement {
   std::int64_t offset;
   double error;
@@ -53,9 +55,58 @@ void insert(std::vector<WrongElement>& worst, const WrongElement& element) {
 struct Budget {
   double max = 0.0;
   double l2 = 0.0;
+  std::vector<double> rows{};  // the 2-norms of the textbook's errors in each row; empty where there is none
 
   bool finite() const { return std::isfinite(max) && std::isfinite(l2); }
 };
+
+/// The 2-norm of each row's errors.
+template <typename Error>
+std::vector<double> row_errors(std::int64_t rows, std::int64_t columns, const Error& error) {
+  std::vector<double> norms;
+  norms.reserve(static_cast<std::size_t>(rows));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    Norms norm;
+    for (std::int64_t c = 0; c < columns; ++c) norm.add(error(row * columns + c));
+    norms.push_back(norm.l2());
+  }
+  return norms;
+}
+
+/// Looks for rows whose errors are too large for them: verify.h has the rule. The largest error of the worst
+/// one comes first in `worst` where no element is wrong by itself.
+void judge_rows(const std::vector<float>& values, const std::vector<double>& truth, const HostTensor& tensor,
+                const Budget& budget, double truth_l2, TensorVerdict& verdict,
+                std::vector<WrongElement>& worst) {
+  const std::int64_t columns = tensor.shape.column;
+  if (columns < kLeastColumnsOfRows || truth_l2 == 0.0) return;
+  const std::int64_t rows = verdict.compared / columns;
+  const auto difference = [&](std::int64_t i) { return error_of(values[i], truth[i], tensor.dtype); };
+  const auto size = [&](std::int64_t i) { return std::isfinite(truth[i]) ? std::abs(truth[i]) : 0.0; };
+  const std::vector<double> errors = row_errors(rows, columns, difference);
+  const std::vector<double> sizes = row_errors(rows, columns, size);
+  const double floor = budget.l2 / std::sqrt(static_cast<double>(rows));
+  std::int64_t worst_row = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const double textbook = budget.rows.empty() ? 0.0 : budget.rows[row];
+    const double allowed =
+        kRowFactor * larger(textbook, std::hypot(budget.l2 / truth_l2 * sizes[row], floor));
+    if (errors[row] <= allowed) {
+      verdict.row_share = std::max(verdict.row_share, allowed > 0.0 ? errors[row] / allowed : 0.0);
+      continue;
+    }
+    ++verdict.wrong_rows;
+    const double share = allowed > 0.0 && std::isfinite(errors[row]) ? errors[row] / allowed : kBeyond;
+    if (verdict.row_share < share) worst_row = row;
+    verdict.row_share = std::max(verdict.row_share, share);
+  }
+  if (verdict.wrong_rows == 0 || !worst.empty()) return;
+  WrongElement largest = {worst_row * columns, difference(worst_row * columns)};
+  for (std::int64_t i = largest.offset; i < (worst_row + 1) * columns; ++i) {
+    if (difference(i) > largest.error) largest = {i, difference(i)};
+  }
+  worst.push_back(largest);
+}
 
 /// `values` against `truth`, both of the tensor's rows `rows` (nullptr: of all).
 TensorVerdict judge(TensorId id, const HostTensor& tensor, const std::vector<float>& values,
@@ -75,6 +126,7 @@ TensorVerdict judge(TensorId id, const HostTensor& tensor, const std::vector<flo
     ++verdict.wrong;
     insert(worst, {i, difference});
   }
+  judge_rows(values, truth, tensor, budget, size.l2(), verdict, worst);
   verdict.reference_l2 = size.l2();
   verdict.max_diff = error.max;
   verdict.l2_diff = error.l2();
@@ -98,6 +150,9 @@ Budget budget_for(const HostTensor& tensor, const std::vector<double>& truth,
     error.add(error_of(textbook[i], truth[i], tensor.dtype));
     if (std::isfinite(truth[i])) size.add(std::abs(truth[i]));
   }
+  const std::int64_t columns = tensor.shape.column;
+  const auto rows = columns == 0 ? 0 : static_cast<std::int64_t>(truth.size()) / columns;
+  const auto textbook_error = [&](std::int64_t i) { return error_of(textbook[i], truth[i], tensor.dtype); };
   const double root = std::sqrt(static_cast<double>(truth.size()));
   const double rounding = unit_roundoff(tensor.dtype) * std::numbers::inv_sqrt3;
   const double subnormal = subnormal_roundoff(tensor.dtype);
@@ -105,7 +160,8 @@ Budget budget_for(const HostTensor& tensor, const std::vector<double>& truth,
   const double expected_l2 = std::hypot(expected.rms * root, rounding * size.l2());
   return {kMaxFactor * larger(error.max, expected_max) + subnormal,
           kL2Factor * larger(error.l2(), expected_l2) +
-              expected.row_rms * std::sqrt(static_cast<double>(tensor.shape.column)) + subnormal * root};
+              expected.row_rms * std::sqrt(static_cast<double>(columns)) + subnormal * root,
+          row_errors(rows, columns, textbook_error)};
 }
 
 /// Those rows of a tensor, as one [1, 1, rows, columns].

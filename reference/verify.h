@@ -7,6 +7,14 @@
 //     ||error||_2  <=  kL2Factor * max(textbook's ||error||_2, expected * sqrt(elements))
 //                      + expected of the largest row * sqrt(columns) + subnormal * sqrt(elements)
 //
+//     ||error of a row||_2  <=  kRowFactor * max(textbook's in that row,
+//                                 hypot(||row||_2 / ||tensor||_2, 1 / sqrt(rows)) * the budget of
+//                                 ||error||_2)
+//
+// The last is for tensors of at least kLeastColumnsOfRows columns, and sees what the others do not: one bad
+// row among very many, or one whose numbers are small beside others'. A row that is zero instead of right is
+// seen unless it is smaller than a few hundredths of the root mean square row.
+//
 // The textbook implementation in the kernel's type (reference/attention.h) rounds where kernels round. A
 // correct kernel also rounds in other places and sums in another order, so that its errors are other draws of
 // about the same size. The 2-norm averages over all elements and is nearly the same in every draw, while the
@@ -42,6 +50,8 @@ namespace fmha_bwd {
 
 inline constexpr double kMaxFactor = 3.0;
 inline constexpr double kL2Factor = 2.0;
+inline constexpr double kRowFactor = 4.0;
+inline constexpr std::int64_t kLeastColumnsOfRows = 16;
 inline constexpr std::size_t kWorstShown = 8;
 
 /// `truth` and `textbook` hold actual.shape.elements() values; throws std::invalid_argument otherwise.

@@ -64,6 +64,11 @@ std::string failure_of(const TensorVerdict& verdict, const Numbers& numbers) {
                                   numbers.scientific(verdict.l2_diff),
                                   numbers.scientific(verdict.l2_budget)));
   }
+  if (verdict.wrong_rows > 0 && verdict.wrong == 0) {
+    reasons.push_back(
+        fmt::format("{} rows are wrong as a whole, the worst by {:.0f} times what it is allowed",
+                    verdict.wrong_rows, verdict.row_share));
+  }
   if (verdict.unwritten > 0) {
     reasons.push_back(fmt::format("{} NaNs outside of the sample", verdict.unwritten));
   }

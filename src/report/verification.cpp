@@ -85,6 +85,7 @@ std::string inconclusive_lines(const MaskResult& mask, Opinion opinion) {
 std::string failure_in_short(const TensorVerdict& verdict) {
   const std::string_view name = name_of(verdict.id);
   if (verdict.wrong > 0) return fmt::format("{} {} wrong", name, verdict.wrong);
+  if (verdict.wrong_rows > 0) return fmt::format("{} {} rows wrong", name, verdict.wrong_rows);
   if (verdict.unwritten > 0) return fmt::format("{} {} NaNs", name, verdict.unwritten);
   return fmt::format("{} {}", name,
                      verdict.guard_damaged ? "written past its end or into its padding" : "off by L2 norm");
