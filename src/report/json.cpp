@@ -105,6 +105,7 @@ Json verification(const std::vector<TensorVerdict>& verdicts) {
                                                 {"budget_share", number(verdict.budget_share())},
                                                 {"elements", verdict.elements},
                                                 {"compared", verdict.compared},
+                                                {"unwritten", verdict.unwritten},
                                                 {"wrong", verdict.wrong},
                                                 {"worst", worst(verdict)},
                                                 {"guard_damaged", verdict.guard_damaged}};
