@@ -119,10 +119,11 @@ class Chains {
     }
     return true;
   }
-  /// Gives the turn to the next chain.
+  /// Gives the turn to the next chain, unless one has failed since.
   void pass_on(const Chain& chain, const QueryTileAt& queries) {
     std::atomic<std::int64_t>& turn = turn_of(chain, queries);
-    turn.store(chain.tile + 1);
+    std::int64_t own = chain.tile;
+    turn.compare_exchange_strong(own, chain.tile + 1);
     turn.notify_all();
   }
   /// Ends all waiting.

@@ -69,7 +69,10 @@ HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
   using Real = hn::TFromD<D>;
   using E = Exponential<Real>;
   const hn::RebindToSigned<D> di;
-  x = hn::Min(hn::Set(d, E::kMost), hn::Max(hn::Set(d, E::kLeast), x));
+  // Comparisons and not Min and Max, which lose a NaN on some instruction sets.
+  const auto least = hn::Set(d, E::kLeast);
+  const auto most = hn::Set(d, E::kMost);
+  x = hn::IfThenElse(hn::Lt(x, least), least, hn::IfThenElse(hn::Gt(x, most), most, x));
   const auto magic = hn::Set(d, E::kToInteger);
   const auto shifted = hn::MulAdd(x, hn::Set(d, static_cast<Real>(0x1.71547652b82fep0)), magic);
   const auto n = hn::Sub(shifted, magic);
@@ -102,8 +105,9 @@ template <class D>
 HWY_INLINE hn::Vec<D> Tanh(D d, hn::Vec<D> x) {
   using Real = hn::TFromD<D>;
   const auto limit = hn::Set(d, static_cast<Real>(40));  // where the result is +-1
-  const auto clamped = hn::Min(limit, hn::Max(hn::Neg(limit), hn::Add(x, x)));
-  const ExpParts<D> e = SplitExp(d, clamped);
+  const auto twice = hn::Add(x, x);
+  const auto size = hn::Abs(twice);
+  const ExpParts<D> e = SplitExp(d, hn::IfThenElse(hn::Gt(size, limit), hn::CopySign(limit, twice), twice));
   const auto power = hn::Mul(e.power, e.other_power);
   const auto m = hn::MulAdd(power, e.p, hn::Sub(power, hn::Set(d, Real{1})));
   return hn::Div(m, hn::Add(m, hn::Set(d, Real{2})));

@@ -20,8 +20,9 @@
 namespace fmha_bwd {
 
 /// The vector exp's largest error, in units of the result's last place; a subnormal result's last place is
-/// that of the smallest normal number.
-inline constexpr double kExpUlps = 1.0;
+/// that of the smallest normal number. The largest that were found are 1.036 in fp64, among 120 million
+/// arguments, and 1.009 in fp32, in which every fifth was tried.
+inline constexpr double kExpUlps = 1.05;
 
 inline constexpr double kNegligible = 1e-9;  // a P below it
 

@@ -11,11 +11,13 @@
 #include "base/sequences.h"
 #include "tests/reference/feature_cases.h"
 #include "tests/reference/naive_attention.h"
+#include "tests/reference/same_attention.h"
 
 namespace fmha_bwd {
 namespace {
 
 using ::testing::Each;
+using testing::expect_near;
 
 struct Extents {
   std::int64_t batch, nhead_q, nhead_k, seqlen_q, seqlen_k, hdim_q, hdim_v;
@@ -30,20 +32,6 @@ Problem problem_of(const Extents& x, DType dtype = DType::fp16) {
 template <typename Real>
 bool all_finite(const std::vector<Real>& values) {
   return std::all_of(values.begin(), values.end(), [](Real x) { return std::isfinite(x); });
-}
-
-void expect_near(const std::vector<double>& actual, const std::vector<double>& expected, double tolerance,
-                 std::string_view name) {
-  ASSERT_EQ(actual.size(), expected.size()) << name;
-  double largest = 1.0;
-  for (const double x : expected) {
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
-  }
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    if (actual[i] == expected[i]) continue;
-    ASSERT_TRUE(std::abs(actual[i] - expected[i]) <= tolerance * largest)
-        << name << "[" << i << "]: " << actual[i] << " is not " << expected[i];
-  }
 }
 
 class Shapes : public ::testing::TestWithParam<Extents> {};

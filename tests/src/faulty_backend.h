@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "kernels/backend.h"
 
@@ -21,6 +22,7 @@ enum class Fault {
   other_dropout,  // another seed
   nan_element,    // in the middle of dV
   unwritten_row,  // of dQ: the poison is left there
+  wrong_element,  // the first of the middle row of dQ is off by 1
   damaged_guard,  // after dK
   changing_bit,   // one of dV, another in every backward pass
 };
@@ -55,6 +57,12 @@ class FaultySession final : public Session {
     if (fault_ == Fault::unwritten_row && id == TensorId::dq && tensor.shape.elements() > 0) {
       fill(std::min(row * 5, tensor.bytes.size() - row), row, kPoison);
     }
+    if (fault_ == Fault::wrong_element && id == TensorId::dq) {
+      std::vector<float> values = values_of(tensor);
+      const std::int64_t rows = tensor.shape.elements() / tensor.shape.column;
+      values[static_cast<std::size_t>(rows / 2 * tensor.shape.column)] += 1.0F;
+      tensor = tensor_from(values, tensor.shape, tensor.dtype);
+    }
     if (fault_ == Fault::changing_bit && id == TensorId::dv && passes_ % 2 == 0) {
       tensor.bytes[0] ^= std::byte{1};  // the last bit of the first element
     }
@@ -87,7 +95,9 @@ class FaultyBackend final : public Backend {
     return backend_->kernels(problem, mask);
   }
 
+  /// The family that only compares has no faults.
   std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) override {
+    if (kernel == "plain") return backend_->open(problem, kernel);
     Problem computed = problem;
     if (fault_ == Fault::dropped_scale) computed.scale = 1.0F;
     if (fault_ == Fault::dropped_softcap) computed.softcap = 0.0F;

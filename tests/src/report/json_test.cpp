@@ -99,8 +99,11 @@ TEST(JsonReport, SaysHowItWasVerifiedAndWhatASampleIsWorth) {
       "keys": {"classes": {"edge": {"rows": 264, "sampled": 33}, "boundary": {"rows": 8000, "sampled": 200},
         "inner": {"rows": 1000, "sampled": 7}}, "boundary_missed": 0.975, "share_missed": 0.12},
       "bias": null})"));
+  run.masks.front().verdicts.front().unwritten = 3;
   run.masks.front().sampled->bias = SampledSide{{{"edge", 5, 4}}, 0.2, 0.25};
   report = Json::parse(json_report(run));
+  EXPECT_EQ(report["masks"][0]["verification"][name_of(run.masks.front().verdicts.front().id)]["unwritten"],
+            3);
   EXPECT_EQ(report["masks"][0]["sampled"]["bias"],
             Json::parse(R"({"classes": {"edge": {"rows": 5, "sampled": 4}}, "boundary_missed": 0.2,
               "share_missed": 0.25})"));
