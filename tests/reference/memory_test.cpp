@@ -26,6 +26,15 @@ std::atomic<std::int64_t> peak_bytes = 0;
   return memory;
 }
 
+// std::stable_sort takes its buffer from here.
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   live_bytes -= static_cast<std::int64_t>(malloc_usable_size(memory));
   std::free(memory);
