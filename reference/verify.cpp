@@ -138,8 +138,8 @@ TensorVerdict judge(TensorId id, const HostTensor& tensor, const std::vector<flo
     verdict.worst.push_back({tensor.shape.index_of(row * columns + element.offset % columns),
                              static_cast<double>(values[element.offset]), truth[element.offset]});
   }
-  verdict.passed =
-      verdict.wrong == 0 && verdict.max_diff <= budget.max && verdict.l2_diff <= budget.l2 && budget.finite();
+  verdict.passed = verdict.wrong == 0 && verdict.wrong_rows == 0 && verdict.max_diff <= budget.max &&
+                   verdict.l2_diff <= budget.l2 && budget.finite();
   return verdict;
 }
 
