@@ -73,6 +73,16 @@ std::vector<double> row_errors(std::int64_t rows, std::int64_t columns, const Er
   return norms;
 }
 
+/// Of at least one number; those that are not finite count as the largest.
+double median_of(std::vector<double> numbers) {
+  for (double& number : numbers) {
+    if (!std::isfinite(number)) number = std::numeric_limits<double>::max();
+  }
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
 /// Looks for rows whose errors are too large for them: verify.h has the rule. The largest error of the worst
 /// one comes first in `worst` where no element is wrong by itself.
 void judge_rows(const std::vector<float>& values, const std::vector<double>& truth, const HostTensor& tensor,
@@ -85,7 +95,8 @@ void judge_rows(const std::vector<float>& values, const std::vector<double>& tru
   const auto size = [&](std::int64_t i) { return std::isfinite(truth[i]) ? std::abs(truth[i]) : 0.0; };
   const std::vector<double> errors = row_errors(rows, columns, difference);
   const std::vector<double> sizes = row_errors(rows, columns, size);
-  const double floor = budget.l2 / std::sqrt(static_cast<double>(rows));
+  const double floor =
+      budget.rows.empty() ? budget.l2 / std::sqrt(static_cast<double>(rows)) : median_of(budget.rows);
   std::int64_t worst_row = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     const double textbook = budget.rows.empty() ? 0.0 : budget.rows[row];

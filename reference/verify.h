@@ -8,12 +8,12 @@
 //                      + expected of the largest row * sqrt(columns) + subnormal * sqrt(elements)
 //
 //     ||error of a row||_2  <=  kRowFactor * max(textbook's in that row,
-//                                 hypot(||row||_2 / ||tensor||_2, 1 / sqrt(rows)) * the budget of
-//                                 ||error||_2)
+//                                 hypot(||row||_2 * the budget of ||error||_2 / ||tensor||_2,
+//                                       the median of the textbook's in all rows))
 //
 // The last is for tensors of at least kLeastColumnsOfRows columns, and sees what the others do not: one bad
-// row among very many, or one whose numbers are small beside others'. A row that is zero instead of right is
-// seen unless it is smaller than a few hundredths of the root mean square row.
+// row among very many, or one whose numbers are small beside others', as those of late rows under a causal
+// mask are.
 //
 // The textbook implementation in the kernel's type (reference/attention.h) rounds where kernels round. A
 // correct kernel also rounds in other places and sums in another order, so that its errors are other draws of
