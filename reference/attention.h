@@ -33,6 +33,7 @@
 #include "reference/inputs.h"
 #include "reference/parallel.h"
 #include "reference/per_output.h"
+#include "reference/squares.h"
 
 namespace fmha_bwd {
 
@@ -62,6 +63,8 @@ struct AttentionStatistics {
   double max_score = 0.0;
   ScoreNorms rows;
   ScoreNorms columns;
+  std::vector<Squares> query_squares;  // of each row of queries that was computed
+  std::vector<Squares> key_squares;
   // 2-norms over the rows of each head of p = exp(sink - LSE) and of p D; zero without sinks.
   Magnitude sink_p;
   Magnitude sink_p_d;

@@ -56,6 +56,13 @@ Magnitude row_mean(const std::vector<Real>& tensor, std::int64_t columns) {
   return {std::sqrt(squares * static_cast<double>(columns) / static_cast<double>(tensor.size())), largest};
 }
 
+/// Of the elements of one row.
+double rms_of_row(const std::vector<double>& tensor, std::int64_t row, std::int64_t columns) {
+  const auto begin = tensor.begin() + row * columns;
+  const double sum = std::inner_product(begin, begin + columns, begin, 0.0);
+  return std::sqrt(sum / static_cast<double>(columns));
+}
+
 /// Of a sum of products whose factors have these means: its partial sums grow to the whole.
 double growth_error(std::int64_t terms, double a_mean, double b_mean) {
   return sum_error(terms) / 3.0 * static_cast<double>(terms) * a_mean * b_mean;
@@ -139,6 +146,28 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
         std::sqrt(pairs_of_dbias.*element) * std::hypot(relative * rows.ds.*row, rows.p.*row * difference);
     errors.dsink.*element = std::hypot((lse + sum_error(rows_of_head)) * statistics.sink_p_d.*row,
                                        statistics.sink_p.*row * errors.d.*element, relative * dsink.*element);
+    if (element != &Spread::row_rms) continue;
+    // D errs by one number in a row, which dQ then has times the sum of P K: no larger than K, and not to be
+    // added up in quadrature over the keys.
+    const double dp = std::hypot(keep_scale * along_v * d_o_row.*row * v.rms,
+                                 keep_scale * growth_error(problem.hdim_v, d_o_mean.*row, v_mean.rms));
+    for (std::size_t i = 0; i < statistics.query_squares.size(); ++i) {
+      const Squares& x = statistics.query_squares[i];
+      const double own_o = rms_of_row(exact.o, static_cast<std::int64_t>(i), problem.hdim_v);
+      const double own_o_error = along_keys * std::sqrt(x.kept) * v.row_rms;
+      const double d = std::hypot(d_o_row.*row * std::hypot(own_o_error, rounding * own_o, along_v * own_o),
+                                  growth_error(problem.hdim_v, d_o_mean.*row, own_o));
+      errors.rows.o.push_back(own_o_error);
+      errors.rows.dq.push_back(scale * k.row_rms *
+                               std::hypot(std::hypot(along_keys * std::sqrt(x.dx), slope * std::sqrt(x.ds)),
+                                          std::sqrt(x.p_slope) * dp, d));
+    }
+    for (const Squares& x : statistics.key_squares) {
+      errors.rows.dk.push_back(scale * q.row_rms *
+                               std::hypot(along_queries * std::sqrt(x.dx), slope * std::sqrt(x.ds),
+                                          std::sqrt(x.p_slope) * difference));
+      errors.rows.dv.push_back(along_queries * std::sqrt(x.kept) * d_o.row_rms);
+    }
   }
   return errors;
 }

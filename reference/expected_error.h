@@ -34,6 +34,8 @@
 // dV and dBias to their type is added by verify(), which knows their size.
 #pragma once
 
+#include <vector>
+
 #include "base/problem.h"
 #include "base/tensor.h"
 #include "reference/attention.h"
@@ -50,7 +52,11 @@ struct Spread {
 };
 
 /// The expected errors of each output's elements.
-using ExpectedErrors = PerOutput<Spread>;
+struct ExpectedErrors : PerOutput<Spread> {
+  /// Of the elements of each row of O, dQ, dK and dV, with the norms of that row or column of the matrices,
+  /// and the largest of all else; empty for the other outputs.
+  PerOutput<std::vector<double>> rows;
+};
 
 /// `exact` is the truth for `inputs`.
 ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& inputs,

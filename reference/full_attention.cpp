@@ -216,6 +216,8 @@ class Backward {
     describe(terms_, tally, all_pairs(), d, statistics);
     statistics.rows = norms_of(query_squares_);
     statistics.columns = norms_of(key_squares_);
+    statistics.query_squares = std::move(query_squares_);
+    statistics.key_squares = std::move(key_squares_);
     return statistics;
   }
 

@@ -133,6 +133,7 @@ class Sampled {
     }
     describe(terms_, tally, pairs, std::span<const Real>(result_.d), result_.statistics);
     result_.statistics.rows = norms_of(squares);
+    result_.statistics.query_squares = std::move(squares);
   }
 
   PairTally compute_queries(const SampledTile& sampled, Squares* squares) {
@@ -168,6 +169,7 @@ class Sampled {
         },
         workers);
     result_.statistics.columns = norms_of(squares);
+    result_.statistics.key_squares = std::move(squares);
   }
 
   void compute_keys(const SampledTile& sampled, Squares* squares) {

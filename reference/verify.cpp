@@ -55,7 +55,7 @@ void insert(std::vector<WrongElement>& worst, const WrongElement& element) {
 struct Budget {
   double max = 0.0;
   double l2 = 0.0;
-  std::vector<double> rows{};  // the 2-norms of the textbook's errors in each row; empty where there is none
+  std::vector<double> rows{};  // what each row's errors are measured by; empty where nothing is known of it
 
   bool finite() const { return std::isfinite(max) && std::isfinite(l2); }
 };
@@ -73,16 +73,6 @@ std::vector<double> row_errors(std::int64_t rows, std::int64_t columns, const Er
   return norms;
 }
 
-/// Of at least one number; those that are not finite count as the largest.
-double median_of(std::vector<double> numbers) {
-  for (double& number : numbers) {
-    if (!std::isfinite(number)) number = std::numeric_limits<double>::max();
-  }
-  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
-}
-
 /// Looks for rows whose errors are too large for them: verify.h has the rule. The largest error of the worst
 /// one comes first in `worst` where no element is wrong by itself.
 void judge_rows(const std::vector<float>& values, const std::vector<double>& truth, const HostTensor& tensor,
@@ -95,13 +85,13 @@ void judge_rows(const std::vector<float>& values, const std::vector<double>& tru
   const auto size = [&](std::int64_t i) { return std::isfinite(truth[i]) ? std::abs(truth[i]) : 0.0; };
   const std::vector<double> errors = row_errors(rows, columns, difference);
   const std::vector<double> sizes = row_errors(rows, columns, size);
-  const double floor =
-      budget.rows.empty() ? budget.l2 / std::sqrt(static_cast<double>(rows)) : median_of(budget.rows);
+  const double typical = budget.l2 / std::sqrt(static_cast<double>(rows));
+  const double subnormal = subnormal_roundoff(tensor.dtype) * std::sqrt(static_cast<double>(columns));
   std::int64_t worst_row = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
-    const double textbook = budget.rows.empty() ? 0.0 : budget.rows[row];
-    const double allowed =
-        kRowFactor * larger(textbook, std::hypot(budget.l2 / truth_l2 * sizes[row], floor));
+    const double unit =
+        budget.rows.empty() ? std::hypot(budget.l2 / truth_l2 * sizes[row], typical) : budget.rows[row];
+    const double allowed = kRowFactor * unit + subnormal;
     if (errors[row] <= allowed) {
       verdict.row_share = std::max(verdict.row_share, allowed > 0.0 ? errors[row] / allowed : 0.0);
       continue;
@@ -154,16 +144,31 @@ TensorVerdict judge(TensorId id, const HostTensor& tensor, const std::vector<flo
   return verdict;
 }
 
+/// For each row, the larger of the textbook's error and the expected one; empty where none is expected.
+std::vector<double> row_units(DType dtype, std::int64_t columns, const std::vector<double>& truth,
+                              const std::vector<float>& textbook, const std::vector<double>& expected) {
+  const auto rows = static_cast<std::int64_t>(expected.size());
+  const double rounding = unit_roundoff(dtype) * std::numbers::inv_sqrt3;
+  const double root = std::sqrt(static_cast<double>(columns));
+  std::vector<double> units =
+      row_errors(rows, columns, [&](std::int64_t i) { return error_of(textbook[i], truth[i], dtype); });
+  const std::vector<double> sizes = row_errors(
+      rows, columns, [&](std::int64_t i) { return std::isfinite(truth[i]) ? std::abs(truth[i]) : 0.0; });
+  for (std::int64_t row = 0; row < rows; ++row) {
+    units[row] = larger(units[row], std::hypot(root * expected[row], rounding * sizes[row]));
+  }
+  return units;
+}
+
 Budget budget_for(const HostTensor& tensor, const std::vector<double>& truth,
-                  const std::vector<float>& textbook, const Spread& expected) {
+                  const std::vector<float>& textbook, const Spread& expected,
+                  const std::vector<double>& expected_rows) {
   Norms error, size;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     error.add(error_of(textbook[i], truth[i], tensor.dtype));
     if (std::isfinite(truth[i])) size.add(std::abs(truth[i]));
   }
   const std::int64_t columns = tensor.shape.column;
-  const auto rows = columns == 0 ? 0 : static_cast<std::int64_t>(truth.size()) / columns;
-  const auto textbook_error = [&](std::int64_t i) { return error_of(textbook[i], truth[i], tensor.dtype); };
   const double root = std::sqrt(static_cast<double>(truth.size()));
   const double rounding = unit_roundoff(tensor.dtype) * std::numbers::inv_sqrt3;
   const double subnormal = subnormal_roundoff(tensor.dtype);
@@ -172,7 +177,7 @@ Budget budget_for(const HostTensor& tensor, const std::vector<double>& truth,
   return {kMaxFactor * larger(error.max, expected_max) + subnormal,
           kL2Factor * larger(error.l2(), expected_l2) +
               expected.row_rms * std::sqrt(static_cast<double>(columns)) + subnormal * root,
-          row_errors(rows, columns, textbook_error)};
+          row_units(tensor.dtype, columns, truth, textbook, expected_rows)};
 }
 
 /// Those rows of a tensor, as one [1, 1, rows, columns].
@@ -209,12 +214,14 @@ Reference with_expected(const Problem& problem, const AttentionInputs& inputs, R
 }  // namespace
 
 TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<double>& truth,
-                     const std::vector<float>& textbook, const Spread& expected) {
+                     const std::vector<float>& textbook, const Spread& expected,
+                     const std::vector<double>& expected_rows) {
   const auto elements = static_cast<std::size_t>(actual.shape.elements());
   if (truth.size() != elements || textbook.size() != elements) {
     throw std::invalid_argument("verify: the reference does not have the tensor's shape");
   }
-  return judge(id, actual, values_of(actual), truth, nullptr, budget_for(actual, truth, textbook, expected));
+  return judge(id, actual, values_of(actual), truth, nullptr,
+               budget_for(actual, truth, textbook, expected, expected_rows));
 }
 
 const std::vector<std::int64_t>* Reference::rows_of(TensorId id) const {
@@ -254,10 +261,11 @@ TensorVerdict verify(TensorId id, const HostTensor& actual, const Reference& ref
   const std::vector<double>& truth = reference.exact.of(id);
   const std::vector<float>& textbook = reference.textbook.of(id);
   const Spread& expected = reference.expected.of(id);
+  const std::vector<double>& expected_rows = reference.expected.rows.of(id);
   const std::vector<std::int64_t>* rows = reference.rows_of(id);
-  if (rows == nullptr) return verify(id, actual, truth, textbook, expected);
+  if (rows == nullptr) return verify(id, actual, truth, textbook, expected, expected_rows);
   TensorVerdict verdict = judge(id, actual, values_of(only(actual, *rows)), truth, rows,
-                                budget_for(actual, truth, textbook, expected));
+                                budget_for(actual, truth, textbook, expected, expected_rows));
   verdict.unwritten = unwritten(actual, *rows);
   verdict.passed = verdict.passed && verdict.unwritten == 0;
   return verdict;

@@ -7,13 +7,13 @@
 //     ||error||_2  <=  kL2Factor * max(textbook's ||error||_2, expected * sqrt(elements))
 //                      + expected of the largest row * sqrt(columns) + subnormal * sqrt(elements)
 //
-//     ||error of a row||_2  <=  kRowFactor * max(textbook's in that row,
-//                                 hypot(||row||_2 * the budget of ||error||_2 / ||tensor||_2,
-//                                       the median of the textbook's in all rows))
+//     ||error of a row||_2  <=  kRowFactor * max(textbook's in that row, expected of that row *
+//     sqrt(columns))
+//                               + subnormal * sqrt(columns)
 //
-// The last is for tensors of at least kLeastColumnsOfRows columns, and sees what the others do not: one bad
-// row among very many, or one whose numbers are small beside others', as those of late rows under a causal
-// mask are.
+// The last is for O, dQ, dK and dV of at least kLeastColumnsOfRows columns, and sees what the others do not:
+// one bad row among very many, or one whose numbers are small beside others', as those of late rows under a
+// causal mask are.
 //
 // The textbook implementation in the kernel's type (reference/attention.h) rounds where kernels round. A
 // correct kernel also rounds in other places and sums in another order, so that its errors are other draws of
@@ -54,10 +54,12 @@ inline constexpr double kRowFactor = 4.0;
 inline constexpr std::int64_t kLeastColumnsOfRows = 16;
 inline constexpr std::size_t kWorstShown = 8;
 
-/// `truth` and `textbook` hold actual.shape.elements() values; throws std::invalid_argument otherwise.
-/// guard_damaged is left false.
+/// `truth` and `textbook` hold actual.shape.elements() values, `expected_rows` one for each row, or none: a
+/// row is then measured by the larger of its own share of the budget of ||error||_2 and that of a typical
+/// row. Throws std::invalid_argument otherwise. guard_damaged is left false.
 TensorVerdict verify(TensorId id, const HostTensor& actual, const std::vector<double>& truth,
-                     const std::vector<float>& textbook, const Spread& expected);
+                     const std::vector<float>& textbook, const Spread& expected,
+                     const std::vector<double>& expected_rows = {});
 
 /// All that the outputs of one problem under one mask are judged by.
 struct Reference {
@@ -85,8 +87,9 @@ inline constexpr double kOtherImplementation = 1.25;
 
 /// One of outputs_of(problem) against another implementation's, of all rows. `judged` is what verify() said
 /// of the same tensor: its budgets are taken, times kOtherImplementation, the 2-norm's in proportion to the
-/// elements compared. They leave room for the other's own errors, since a correct implementation takes about
-/// a third of its budget, and for extremes that a sample has not seen.
+/// elements compared, and for a row as where nothing is known of it. They leave room for the other's own
+/// errors, since a correct implementation takes about a third of its budget, and for extremes that a sample
+/// has not seen.
 TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<float>& other,
                       const TensorVerdict& judged);
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "reference/score_terms.h"
+#include "reference/squares.h"
 
 namespace fmha_bwd {
 
@@ -25,24 +26,6 @@ namespace fmha_bwd {
 inline constexpr double kExpUlps = 1.05;
 
 inline constexpr double kNegligible = 1e-9;  // a P below it
-
-/// The squared 2-norms of a query's or a key's part of the matrices that the gradients are made of
-/// (ScoreNorms of reference/attention.h).
-struct Squares {
-  double p = 0.0;
-  double p_slope = 0.0;
-  double kept = 0.0;
-  double ds = 0.0;
-  double dx = 0.0;
-
-  void add(const Squares& other) {
-    p += other.p;
-    p_slope += other.p_slope;
-    kept += other.kept;
-    ds += other.ds;
-    dx += other.dx;
-  }
-};
 
 /// Of some pairs.
 struct PairTally {

@@ -69,10 +69,29 @@ TEST(RowBudget, AllowsEachRowWhatTheTextbookErrsInIt) {
     std::vector<float> values = off_by(truth, 1e-2);
     set_row(values, kLate, 1.0F + error);
     const Shape shape = {1, 1, kRows, kColumns};
-    return verify(TensorId::dq, tensor_from(values, shape, DType::fp32), truth, textbook, {}).passed;
+    const std::vector<double> none_expected(kRows, 0.0);
+    return verify(TensorId::dq, tensor_from(values, shape, DType::fp32), truth, textbook, {}, none_expected)
+        .passed;
   };
   EXPECT_TRUE(passes(0.99F * 0.3F * static_cast<float>(kRowFactor)));
   EXPECT_FALSE(passes(1.01F * 0.3F * static_cast<float>(kRowFactor)));
+}
+
+TEST(RowBudget, AllowsEachRowWhatIsExpectedOfIt) {
+  const std::vector<double> truth = one_large_row();
+  std::vector<double> expected(kRows, 0.0);
+  expected[kLate] = 0.1;  // of each element
+  const auto passes = [&](float error) {
+    std::vector<float> values = off_by(truth, 1e-3);
+    set_row(values, kLate, 1.0F + error);
+    const Shape shape = {1, 1, kRows, kColumns};
+    return verify(TensorId::dq, tensor_from(values, shape, DType::fp32), truth, off_by(truth, 1e-3), {},
+                  expected)
+        .passed;
+  };
+  // 0.4 is far beyond the whole tensor's largest difference too: what the first row errs by is 0.1.
+  EXPECT_TRUE(passes(0.99F * 0.1F));
+  EXPECT_FALSE(passes(1.01F * 0.4F));
 }
 
 TEST(RowBudget, IsNotForTensorsOfFewColumns) {
