@@ -47,6 +47,7 @@ struct TensorVerdict {
   double l2_diff = 0.0;
   double l2_budget = 0.0;
   double reference_l2 = 0.0;
+  double reference_max = 0.0;
   std::int64_t elements = 0;
   std::int64_t compared = 0;    // of the elements: all, or those of the sampled rows
   std::int64_t unwritten = 0;   // NaNs among the elements that were not compared

@@ -129,6 +129,7 @@ TensorVerdict judge(TensorId id, const HostTensor& tensor, const std::vector<flo
   }
   judge_rows(values, truth, tensor, budget, size.l2(), verdict, worst);
   verdict.reference_l2 = size.l2();
+  verdict.reference_max = size.max;
   verdict.max_diff = error.max;
   verdict.l2_diff = error.l2();
   verdict.max_diff_budget = budget.max;
@@ -178,6 +179,18 @@ Budget budget_for(const HostTensor& tensor, const std::vector<double>& truth,
           kL2Factor * larger(error.l2(), expected_l2) +
               expected.row_rms * std::sqrt(static_cast<double>(columns)) + subnormal * root,
           row_units(tensor.dtype, columns, truth, textbook, expected_rows)};
+}
+
+/// For all of a tensor of that size, of what was said of some of its rows: as much more as it is larger than
+/// they are.
+Budget budget_beside(const TensorVerdict& judged, const Norms& size) {
+  const auto more = [](double whole, double part) { return part > 0.0 ? std::max(1.0, whole / part) : 1.0; };
+  const double elements = judged.compared == 0
+                              ? 1.0
+                              : static_cast<double>(judged.elements) / static_cast<double>(judged.compared);
+  return {kOtherImplementation * judged.max_diff_budget * more(size.max, judged.reference_max),
+          kOtherImplementation * judged.l2_budget *
+              std::max(std::sqrt(elements), more(size.l2(), judged.reference_l2))};
 }
 
 /// Those rows of a tensor, as one [1, 1, rows, columns].
@@ -277,13 +290,11 @@ TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<f
   if (other.size() != values.size()) {
     throw std::invalid_argument("compare: the other tensor does not have the same shape");
   }
-  const double share =
-      judged.compared == 0
-          ? 1.0
-          : std::sqrt(static_cast<double>(judged.elements) / static_cast<double>(judged.compared));
-  return judge(
-      id, actual, values, {other.begin(), other.end()}, nullptr,
-      {kOtherImplementation * judged.max_diff_budget, kOtherImplementation * judged.l2_budget * share});
+  Norms size;
+  for (const float value : other) {
+    if (std::isfinite(value)) size.add(std::abs(static_cast<double>(value)));
+  }
+  return judge(id, actual, values, {other.begin(), other.end()}, nullptr, budget_beside(judged, size));
 }
 
 }  // namespace fmha_bwd

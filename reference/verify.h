@@ -86,10 +86,10 @@ TensorVerdict verify(TensorId id, const HostTensor& actual, const Reference& ref
 inline constexpr double kOtherImplementation = 1.25;
 
 /// One of outputs_of(problem) against another implementation's, of all rows. `judged` is what verify() said
-/// of the same tensor: its budgets are taken, times kOtherImplementation, the 2-norm's in proportion to the
-/// elements compared, and for a row as where nothing is known of it. They leave room for the other's own
-/// errors, since a correct implementation takes about a third of its budget, and for extremes that a sample
-/// has not seen.
+/// of the same tensor: its budgets are taken, times kOtherImplementation, and in proportion to the size of
+/// the tensor and of the part that was compared; for a row, as where nothing is known of it. They leave room
+/// for the other's own errors, since a correct implementation takes about a third of its budget, and for
+/// extremes that a sample has not seen.
 TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<float>& other,
                       const TensorVerdict& judged);
 

@@ -62,9 +62,12 @@ class Run {
     result_.emulated = device.emulated;
     result_.verification = name_of(plan_.how);
     result_.verification_reason = plan_.reason;
+    // Another machine might choose otherwise, unless the problem is far from the limit.
     if (plan_.how == VerifyHow::sample) {
       options_.verify = plan_.how;
       options_.sample_rows = plan_.rows;
+    } else if (plan_.full_seconds > kFullLimitSeconds / 10.0) {
+      options_.verify = plan_.how;
     }
     for (const MaskSpec& mask : options.masks) kernels_.push_back(choose_kernel(options, mask, backend));
     if (options.save) check_folder(*options.save, "--save");

@@ -20,7 +20,7 @@ class ThirdOpinion {
                const AttentionInputs& inputs);
 
   /// Computes the mask's outputs again and compares all rows with them, by the budgets of the verdicts that
-  /// `result` has.
+  /// `result` has; not those tensors of which a sample has zeros alone.
   void compare_with(const Outputs& outputs, MaskResult& result);
 
  private:

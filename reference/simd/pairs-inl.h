@@ -14,24 +14,11 @@
 
 #include "reference/simd/functions-inl.h"
 #include "reference/simd/pack-inl.h"
+#include "reference/simd/placement-inl.h"
 #include "reference/simd/tiles.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fmha_bwd::HWY_NAMESPACE {
-
-/// Which side of the pairs lies along the vectors; the other one goes down the rows.
-enum class Side { queries, keys };
-
-/// A number for each lane of a tile.
-template <typename T, std::int64_t kCount>
-struct HWY_ALIGN LaneValues {
-  T values[kCount] = {};
-
-  T& operator[](std::int64_t i) { return values[i]; }
-  T operator[](std::int64_t i) const { return values[i]; }
-  const T* at(std::int64_t i) const { return values + i; }
-  T* at(std::int64_t i) { return values + i; }
-};
 
 /// Sums of squares as Squares has them.
 template <typename Real, std::int64_t kCount>
@@ -47,13 +34,13 @@ struct LaneSquares {
 template <typename Real, Side kAlong>
 class Pairs {
  public:
-  static constexpr std::int64_t kOwned = kAlong == Side::queries ? kOwnedQueries : kOwnedKeys;  // lanes
+  static constexpr std::int64_t kOwned = Placement<Real, kAlong>::kOwned;  // lanes
   using Numbers = PairNumbers<Real, kOwned>;
   using Lanes = LaneValues<Real, kOwned>;
   /// Statistics are taken of the truth alone.
   static constexpr bool kStatistics = std::is_same_v<Real, double>;
 
-  explicit Pairs(const ScoreTerms& terms) : terms_(terms), plain_(terms.plain()) {}
+  explicit Pairs(const ScoreTerms& terms) : terms_(terms), plain_(terms.plain()), at_(terms) {}
 
   Numbers& s() { return s_; }                // Q K^T, then P * Z
   Numbers& dp() { return *dp_; }             // dO V^T, then dX
@@ -62,43 +49,20 @@ class Pairs {
   const LaneSquares<Real, kTile>& row_squares() const { return row_squares_; }
 
   void set_lanes(const Rows& lanes) {
-    lanes_ = &lanes;
+    at_.set_lanes(lanes);
     lane_squares_ = {};
-    for (std::int64_t i = 0; i < kOwned; ++i) {
-      const bool there = i < lanes.count();
-      lane_position_[i] = there ? place(kAlong, lanes, i) : kNowhere;
-      if constexpr (kAlong == Side::queries) {
-        const Range keys = there ? visible_keys(lanes, i) : Range{};
-        lane_begin_[i] = static_cast<Int>(keys.begin);
-        lane_end_[i] = static_cast<Int>(keys.end);
-      }
-    }
   }
 
   /// Returns whether any pair of the tile may be visible.
   bool set_rows(const Rows& rows) {
-    rows_ = &rows;
-    seen_ = seen_lanes();
-    if (seen_.empty()) return false;
-    masked_ = !all_visible();
-    if (masked_ || terms_.problem.alibi) {
-      for (std::int64_t r = 0; r < rows.count(); ++r) {
-        row_position_[r] = place(kOther, rows, r);
-        if constexpr (kAlong == Side::keys) {
-          const Range keys = visible_keys(rows, r);
-          row_begin_[r] = static_cast<Int>(keys.begin);
-          row_end_[r] = static_cast<Int>(keys.end);
-        }
-      }
-    }
+    if (!at_.set_rows(rows)) return false;
     if (terms_.has_bias) load_bias();
     if (terms_.drops) draw_keep();
     return true;
   }
 
-  /// The lanes that have a visible pair with these rows are among them; begins with a panel. The products and
-  /// all that follows from them are of these lanes alone.
-  Range seen() const { return seen_; }
+  /// The lanes that the products, and all that follows from them, are of: see Placement.
+  Range seen() const { return at_.seen(); }
 
   /// s = A B for A [rows, depth] of the rows and B [depth, lanes].
   void multiply_s(const Factor<Real>& a, std::int64_t depth, const Panels<const Real>& b) {
@@ -110,8 +74,8 @@ class Pairs {
   /// C [lanes, columns] += numbers^T B for B [rows, columns].
   void add_to_lanes(const Numbers& numbers, const Panels<const Real>& b, std::int64_t columns,
                     const Panels<Real>& c) const {
-    Multiply<true, Real>(SkipRows(numbers.by_column(), seen_.begin), seen_.size(), rows_->count(), b, columns,
-                         SkipRows(c, seen_.begin));
+    Multiply<true, Real>(SkipRows(numbers.by_column(), at_.seen().begin), at_.seen().size(),
+                         at_.rows().count(), b, columns, SkipRows(c, at_.seen().begin));
   }
   /// Takes the memory of dX away; set_dx gives it, or other memory, back.
   std::unique_ptr<Numbers> take_dx() { return std::move(dp_); }
@@ -122,12 +86,12 @@ class Pairs {
   /// Returns whether one of those is not 1. Lanes are queries.
   bool soften(Lanes& maximum, Lanes& sum, Lanes& shrink) {
     if (plain_) {
-      masked_ ? soften<true, true>(maximum, sum, shrink) : soften<true, false>(maximum, sum, shrink);
+      at_.masked() ? soften<true, true>(maximum, sum, shrink) : soften<true, false>(maximum, sum, shrink);
     } else {
-      masked_ ? soften<false, true>(maximum, sum, shrink) : soften<false, false>(maximum, sum, shrink);
+      at_.masked() ? soften<false, true>(maximum, sum, shrink) : soften<false, false>(maximum, sum, shrink);
     }
-    RoundAll(terms_.problem.dtype, s_.row(0), rows_->count() * kOwned);
-    for (std::int64_t l = seen_.begin; l < seen_.end; ++l) {
+    RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * kOwned);
+    for (std::int64_t l = at_.seen().begin; l < at_.seen().end; ++l) {
       if (shrink[l] != Real{1}) return true;
     }
     return false;
@@ -135,30 +99,26 @@ class Pairs {
 
   /// s becomes P * Z and dp becomes dX; the squares of the lanes grow, those of the rows are this tile's.
   PairTally differentiate(const KnownRows<Real>& known) {
-    const Rows& queries = kAlong == Side::queries ? *lanes_ : *rows_;
+    const Rows& queries = kAlong == Side::queries ? at_.lanes() : at_.rows();
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       lse_[i] = known.lse[queries.row(i)];
       d_[i] = known.d[queries.row(i)];
     }
     PairTally tally;
     if (plain_) {
-      tally = masked_ ? differentiate<true, true>() : differentiate<true, false>();
+      tally = at_.masked() ? differentiate<true, true>() : differentiate<true, false>();
     } else {
-      tally = masked_ ? differentiate<false, true>() : differentiate<false, false>();
+      tally = at_.masked() ? differentiate<false, true>() : differentiate<false, false>();
     }
-    RoundAll(terms_.problem.dtype, s_.row(0), rows_->count() * kOwned);
-    RoundAll(terms_.problem.dtype, dp_->row(0), rows_->count() * kOwned);
+    RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * kOwned);
+    RoundAll(terms_.problem.dtype, dp_->row(0), at_.rows().count() * kOwned);
     return tally;
   }
 
  private:
   using D = Tag<Real>;
   using V = hn::Vec<D>;
-  using DI = hn::RebindToSigned<D>;
-  using Int = hn::TFromD<DI>;
-  static constexpr Side kOther = kAlong == Side::queries ? Side::keys : Side::queries;
   static constexpr std::int64_t kStep = kLanes<Real>;
-  static constexpr Int kNowhere = std::numeric_limits<Int>::max() / 4;
   static constexpr Real kNone = -std::numeric_limits<Real>::infinity();
 
   struct Score {
@@ -167,111 +127,45 @@ class Pairs {
     V size;
   };
 
-  Range visible_keys(const Rows& queries, std::int64_t i) const {
-    return terms_.mask_of(queries.sequence).visible_keys(queries.positions[static_cast<std::size_t>(i)]);
-  }
-
-  /// A key's position, or that of the key that a query stands at.
-  Int place(Side side, const Rows& rows, std::int64_t i) const {
-    const std::int64_t position = rows.positions[static_cast<std::size_t>(i)];
-    const std::int64_t diagonal = side == Side::queries ? terms_.mask_of(rows.sequence).diagonal() : 0;
-    return static_cast<Int>(position + diagonal);
-  }
-
-  const Rows& queries() const { return kAlong == Side::queries ? *lanes_ : *rows_; }
-  const Rows& keys() const { return kAlong == Side::queries ? *rows_ : *lanes_; }
-
   void multiply(const Factor<Real>& a, std::int64_t depth, const Panels<const Real>& b, Numbers& numbers) {
-    const std::int64_t panel = seen_.begin / kPanel<Real>;
-    Multiply<false, Real>(a, rows_->count(), depth, SkipPanels(b, panel), seen_.size(),
+    const std::int64_t panel = at_.seen().begin / kPanel<Real>;
+    Multiply<false, Real>(a, at_.rows().count(), depth, SkipPanels(b, panel), at_.seen().size(),
                           SkipPanels(numbers.panels(), panel));
-  }
-
-  std::int64_t first_key() const { return keys().positions.front(); }
-  std::int64_t last_key() const { return keys().positions.back(); }
-
-  Range seen_lanes() const {
-    Range seen = {lanes_->count(), 0};
-    for (std::int64_t l = 0; l < lanes_->count(); ++l) {
-      if (!sees_any(l)) continue;
-      seen.begin = std::min(seen.begin, l);
-      seen.end = l + 1;
-    }
-    if (seen.empty()) return {};
-    seen.begin = seen.begin / kPanel<Real> * kPanel<Real>;
-    return seen;
-  }
-  /// Whether lane l may have a visible pair: the ends of what queries see never move back from one to the
-  /// next.
-  bool sees_any(std::int64_t l) const {
-    if constexpr (kAlong == Side::queries) {
-      return lane_begin_[l] <= last_key() && lane_end_[l] > first_key() && lane_begin_[l] < lane_end_[l];
-    } else {
-      const std::int64_t key = keys().positions[static_cast<std::size_t>(l)];
-      return visible_keys(queries(), 0).begin <= key &&
-             key < visible_keys(queries(), queries().count() - 1).end;
-    }
-  }
-  /// Of the lanes that are computed, which are whole vectors.
-  bool all_visible() const {
-    if (seen_.size() % kStep != 0) return false;
-    if constexpr (kAlong == Side::queries) {
-      return lane_begin_[seen_.end - 1] <= first_key() && lane_end_[seen_.begin] > last_key();
-    } else {
-      return visible_keys(queries(), queries().count() - 1).begin <=
-                 keys().positions[static_cast<std::size_t>(seen_.begin)] &&
-             visible_keys(queries(), 0).end > keys().positions[static_cast<std::size_t>(seen_.end - 1)];
-    }
   }
 
   /// visit(query's index, key's index, the pair's element of `square`).
   template <typename Visit>
   void for_pairs(Numbers& square, const Visit& visit) {
-    for (std::int64_t i = 0; i < queries().count(); ++i) {
-      for (std::int64_t j = 0; j < keys().count(); ++j) {
+    for (std::int64_t i = 0; i < at_.queries().count(); ++i) {
+      for (std::int64_t j = 0; j < at_.keys().count(); ++j) {
         visit(i, j, kAlong == Side::queries ? square.row(j)[i] : square.row(i)[j]);
       }
     }
   }
 
   void load_bias() {
-    const Rows& q = queries();
+    const Rows& q = at_.queries();
     std::int64_t first = 0;
     for_pairs(bias_, [&](std::int64_t i, std::int64_t j, Real& element) {
       if (j == 0) first = terms_.bias_offset(q.sequence, q.head, q.positions[static_cast<std::size_t>(i)], 0);
-      const std::int64_t key = keys().positions[static_cast<std::size_t>(j)];
+      const std::int64_t key = at_.keys().positions[static_cast<std::size_t>(j)];
       element = static_cast<Real>(terms_.inputs.bias[static_cast<std::size_t>(first + key)]);
     });
   }
 
   void draw_keep() {
-    const std::int64_t head = queries().sequence * terms_.problem.nhead_q + queries().head;
+    const std::int64_t head = at_.queries().sequence * terms_.problem.nhead_q + at_.queries().head;
     const auto keep_scale = static_cast<Real>(terms_.draws.keep_scale);
     PhiloxWords words{};
     std::int64_t drawn = -1;
     for_pairs(keep_, [&](std::int64_t i, std::int64_t j, Real& element) {
-      const std::int64_t key = keys().positions[static_cast<std::size_t>(j)];
+      const std::int64_t key = at_.keys().positions[static_cast<std::size_t>(j)];
       if (j == 0 || key / 4 != drawn) {
         drawn = key / 4;
-        words = terms_.draws.quad(head, queries().positions[static_cast<std::size_t>(i)], drawn);
+        words = terms_.draws.quad(head, at_.queries().positions[static_cast<std::size_t>(i)], drawn);
       }
       element = terms_.draws.keeps(words[static_cast<std::size_t>(key % 4)]) ? keep_scale : Real{0};
     });
-  }
-
-  HWY_INLINE hn::Mask<D> visible(std::int64_t r, std::int64_t l) const {
-    const DI di;
-    if constexpr (kAlong == Side::queries) {
-      const auto key = hn::Set(di, row_position_[r]);
-      const auto after = hn::Lt(key, hn::Load(di, lane_begin_.at(l)));
-      const auto before = hn::Lt(key, hn::Load(di, lane_end_.at(l)));
-      return hn::RebindMask(D(), hn::AndNot(after, before));
-    } else {
-      const auto key = hn::Load(di, lane_position_.at(l));
-      const auto after = hn::Lt(key, hn::Set(di, row_begin_[r]));
-      const auto before = hn::Lt(key, hn::Set(di, row_end_[r]));
-      return hn::RebindMask(D(), hn::AndNot(after, before));
-    }
   }
 
   /// Of the product `qk` of pair (r, l).
@@ -298,11 +192,8 @@ class Pairs {
       }
       if (terms_.has_bias) add(hn::Load(d, bias_.row(r) + l));
       if (problem.alibi) {
-        const DI di;
-        const auto distance =
-            hn::Abs(hn::Sub(hn::Load(di, lane_position_.at(l)), hn::Set(di, row_position_[r])));
-        const float slope = terms_.inputs.slopes[static_cast<std::size_t>(queries().head)];
-        add(hn::Mul(hn::Set(d, -static_cast<Real>(slope)), hn::ConvertTo(d, distance)));
+        const float slope = terms_.inputs.slopes[static_cast<std::size_t>(at_.queries().head)];
+        add(hn::Mul(hn::Set(d, -static_cast<Real>(slope)), at_.distance(r, l)));
       }
     }
     return score;
@@ -313,15 +204,16 @@ class Pairs {
     const D d;
     const V none = hn::Set(d, kNone);
     const V scale = hn::Set(d, static_cast<Real>(terms_.problem.scale));
-    const std::int64_t rows = rows_->count();
+    const Range seen = at_.seen();
+    const std::int64_t rows = at_.rows().count();
     Real* const HWY_RESTRICT tile = s_.row(0);
-    for (std::int64_t l = seen_.begin; l < seen_.end; l += kStep) {
+    for (std::int64_t l = seen.begin; l < seen.end; l += kStep) {
       const V before = hn::Load(d, maximum.at(l));
       V after = before;
       for (std::int64_t r = 0; r < rows; ++r) {
         Real* const pair = tile + r * kOwned + l;
         V s = score<kPlain>(hn::Load(d, pair), scale, r, l).s;
-        if constexpr (kMasked) s = hn::IfThenElse(visible(r, l), s, none);
+        if constexpr (kMasked) s = hn::IfThenElse(at_.visible(r, l), s, none);
         hn::Store(s, d, pair);
         after = hn::Max(after, s);
       }
@@ -349,7 +241,8 @@ class Pairs {
     const D d;
     const V scale = hn::Set(d, static_cast<Real>(terms_.problem.scale));
     const V negligible = hn::Set(d, static_cast<Real>(kNegligible));
-    const std::int64_t rows = rows_->count();
+    const Range seen = at_.seen();
+    const std::int64_t rows = at_.rows().count();
     Real* const HWY_RESTRICT s_tile = s_.row(0);
     Real* const HWY_RESTRICT dp_tile = dp_->row(0);
     LaneSquares<Real, kOwned> lane_squares = lane_squares_;
@@ -359,8 +252,7 @@ class Pairs {
       V p_sum = hn::Zero(d), p_slope_sum = p_sum, kept_sum = p_sum, ds_sum = p_sum, dx_sum = p_sum;
       Real* const HWY_RESTRICT s_row = s_tile + r * kOwned;
       Real* const HWY_RESTRICT dp_row = dp_tile + r * kOwned;
-      HWY_UNROLL(1)
-      for (std::int64_t l = seen_.begin; l < seen_.end; l += kStep) {
+      for (std::int64_t l = seen.begin; l < seen.end; l += kStep) {
         const V lse = kAlong == Side::queries ? hn::Load(d, lse_.at(l)) : hn::Set(d, lse_[r]);
         const V d_of_row = kAlong == Side::queries ? hn::Load(d, d_.at(l)) : hn::Set(d, d_[r]);
         const Score x = score<kPlain>(hn::Load(d, s_row + l), scale, r, l);
@@ -376,10 +268,10 @@ class Pairs {
         }
         V ds = hn::Mul(p, hn::Sub(dp, d_of_row));
         if constexpr (kMasked) {
-          const auto seen = visible(r, l);
-          p = hn::IfThenElseZero(seen, p);
-          kept = hn::IfThenElseZero(seen, kept);
-          ds = hn::IfThenElseZero(seen, ds);
+          const auto visible = at_.visible(r, l);
+          p = hn::IfThenElseZero(visible, p);
+          kept = hn::IfThenElseZero(visible, kept);
+          ds = hn::IfThenElseZero(visible, ds);
         }
         const V dx = kPlain ? ds : hn::Mul(ds, x.slope);
         hn::Store(kept, d, s_row + l);
@@ -425,16 +317,7 @@ class Pairs {
 
   const ScoreTerms& terms_;
   bool plain_;
-  bool masked_ = true;
-  const Rows* lanes_ = nullptr;
-  const Rows* rows_ = nullptr;
-  Range seen_;
-  LaneValues<Int, kOwned> lane_position_;  // see place()
-  LaneValues<Int, kOwned> lane_begin_;     // the keys that a lane's query sees
-  LaneValues<Int, kOwned> lane_end_;
-  LaneValues<Int, kTile> row_position_;
-  LaneValues<Int, kTile> row_begin_;
-  LaneValues<Int, kTile> row_end_;
+  Placement<Real, kAlong> at_;
   LaneValues<Real, std::max(kOwned, kTile)> lse_;  // of the queries, lanes or rows
   LaneValues<Real, std::max(kOwned, kTile)> d_;
   Numbers s_;

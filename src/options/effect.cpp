@@ -51,13 +51,19 @@ void refuse_what_has_no_effect(const Arguments& arguments, const Options& option
     }
   }
   if (options.all_loaded) {
-    if (const auto name = first_given(arguments, {"--seed", "--fill", "--fill-do", "--std"})) {
+    // The seed also chooses the rows of a sample.
+    const bool seed_counts = options.verify == VerifyHow::sample;
+    const auto seed = seed_counts ? std::nullopt : first_given(arguments, {"--seed"});
+    if (const auto name = seed ? seed : first_given(arguments, {"--fill", "--fill-do", "--std"})) {
       refuse(*name,
              fmt::format("no effect, since '{}' has every input; allowed where one is drawn", *options.load));
     }
   }
   if (!options.verifies() && first_given(arguments, {"--reference"})) {
     refuse("--reference", "no effect with --verify none; allowed with --verify full or sample");
+  }
+  if (options.kernel == "plain" && options.reference == ReferenceOn::device) {
+    refuse("--reference", "device: no effect with --kernel plain, which it is; allowed with another kernel");
   }
   // A random problem may be deterministic, and is then checked for it.
   const bool may_differ = options.random || (problem.deterministic && options.check_determinism);

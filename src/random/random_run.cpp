@@ -208,7 +208,10 @@ class RandomRun {
       print(console_, text + "nothing ran\n");
       return ExitCode::unsupported;
     }
-    const char* verb = options_.verifies() ? "agree with the fp64 reference" : "ran unchecked";
+    const char* verb = !options_.verifies() ? "ran unchecked"
+                       : options_.verify == VerifyHow::sample
+                           ? "agree with the fp64 reference on samples of rows"
+                           : "agree with the fp64 reference";
     print(console_, text + fmt::format("{}: {} of {} random problems {}\n",
                                        options_.verifies() ? "passed" : "not verified", passed_,
                                        *options_.random, verb));
