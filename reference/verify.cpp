@@ -73,6 +73,12 @@ std::vector<double> row_errors(std::int64_t rows, std::int64_t columns, const Er
   return norms;
 }
 
+/// The 2-norm of each row, of what is finite in it.
+std::vector<double> row_sizes(const std::vector<double>& truth, std::int64_t rows, std::int64_t columns) {
+  return row_errors(rows, columns,
+                    [&](std::int64_t i) { return std::isfinite(truth[i]) ? std::abs(truth[i]) : 0.0; });
+}
+
 /// Looks for rows whose errors are too large for them: verify.h has the rule. The largest error of the worst
 /// one comes first in `worst` where no element is wrong by itself.
 void judge_rows(const std::vector<float>& values, const std::vector<double>& truth, const HostTensor& tensor,
@@ -82,9 +88,9 @@ void judge_rows(const std::vector<float>& values, const std::vector<double>& tru
   if (columns < kLeastColumnsOfRows || truth_l2 == 0.0) return;
   const std::int64_t rows = verdict.compared / columns;
   const auto difference = [&](std::int64_t i) { return error_of(values[i], truth[i], tensor.dtype); };
-  const auto size = [&](std::int64_t i) { return std::isfinite(truth[i]) ? std::abs(truth[i]) : 0.0; };
   const std::vector<double> errors = row_errors(rows, columns, difference);
-  const std::vector<double> sizes = row_errors(rows, columns, size);
+  std::vector<double> sizes;  // only where nothing is known of the rows
+  if (budget.rows.empty()) sizes = row_sizes(truth, rows, columns);
   const double typical = budget.l2 / std::sqrt(static_cast<double>(rows));
   const double subnormal = subnormal_roundoff(tensor.dtype) * std::sqrt(static_cast<double>(columns));
   std::int64_t worst_row = 0;
@@ -153,8 +159,7 @@ std::vector<double> row_units(DType dtype, std::int64_t columns, const std::vect
   const double root = std::sqrt(static_cast<double>(columns));
   std::vector<double> units =
       row_errors(rows, columns, [&](std::int64_t i) { return error_of(textbook[i], truth[i], dtype); });
-  const std::vector<double> sizes = row_errors(
-      rows, columns, [&](std::int64_t i) { return std::isfinite(truth[i]) ? std::abs(truth[i]) : 0.0; });
+  const std::vector<double> sizes = row_sizes(truth, rows, columns);
   for (std::int64_t row = 0; row < rows; ++row) {
     units[row] = larger(units[row], std::hypot(root * expected[row], rounding * sizes[row]));
   }

@@ -13,6 +13,7 @@
 #include <new>
 #include <span>
 
+#include "base/divided_up.h"
 #include "reference/score_terms.h"
 #include "reference/simd/product-inl.h"
 
@@ -44,14 +45,12 @@ HWY_INLINE void Convert(const float* HWY_RESTRICT source, std::int64_t count, Re
   for (; c < count; ++c) target[c] = static_cast<Real>(source[c]);
 }
 
-inline std::int64_t DividedUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Up to kRows rows in panels of columns: an operand A or B, or a C.
 template <typename Real, std::int64_t kRows>
 class RowPanels {
  public:
   explicit RowPanels(std::int64_t columns)
-      : columns_(columns), memory_(Allocate<Real>(DividedUp(columns, kPanel<Real>) * kStride)) {}
+      : columns_(columns), memory_(Allocate<Real>(divided_up(columns, kPanel<Real>) * kStride)) {}
 
   std::int64_t columns() const { return columns_; }
   Panels<Real> panels() { return {memory_.get(), kPanel<Real>, kStride}; }
@@ -64,7 +63,7 @@ class RowPanels {
     return {memory_.get(), kPanel<Real>, 1, kPanel<Real>, kStride};
   }
 
-  void clear() { std::fill_n(memory_.get(), DividedUp(columns_, kPanel<Real>) * kStride, Real{0}); }
+  void clear() { std::fill_n(memory_.get(), divided_up(columns_, kPanel<Real>) * kStride, Real{0}); }
 
   /// The rows of a tensor with as many columns. The kTile rows after those are on their way to the cache
   /// then.

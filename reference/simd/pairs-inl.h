@@ -99,7 +99,7 @@ class Pairs {
 
   /// s becomes P * Z and dp becomes dX; the squares of the lanes grow, those of the rows are this tile's.
   PairTally differentiate(const KnownRows<Real>& known) {
-    const Rows& queries = kAlong == Side::queries ? at_.lanes() : at_.rows();
+    const Rows& queries = at_.queries();
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       lse_[i] = known.lse[queries.row(i)];
       d_[i] = known.d[queries.row(i)];

@@ -32,7 +32,7 @@ template <typename Real, typename Function>
 std::vector<Real> Each(const std::vector<Real>& values, const Function& function) {
   const Tag<Real> d;
   const auto count = static_cast<std::int64_t>(values.size());
-  const std::int64_t whole = DividedUp(count, kLanes<Real>) * kLanes<Real>;
+  const std::int64_t whole = divided_up(count, kLanes<Real>) * kLanes<Real>;
   const auto memory = Allocate<Real>(whole);
   std::copy(values.begin(), values.end(), memory.get());
   for (std::int64_t i = 0; i < whole; i += kLanes<Real>) {
