@@ -7,6 +7,7 @@
 
 #include "base/dropout.h"
 #include "tests/kernels/family_test.h"
+#include "tests/kernels/score_problems.h"
 
 namespace fmha_bwd {
 namespace {
@@ -126,33 +127,15 @@ TEST_P(Plain, SlopesAwayFromTheDiagonal) {
 }
 
 TEST_P(Plain, CapsItsScores) {
-  for (const float softcap : {0.5F, 3.0F, 50.0F}) {
-    Problem problem = small();
-    problem.softcap = softcap;
-    expect_right(problem);
-  }
+  for (const Problem& problem : soft_capped(small())) expect_right(problem);
 }
 
 TEST_P(Plain, SinksTakePartInTheSum) {
-  Problem problem = small();
-  problem.sink = true;
-  expect_right(problem);
-  std::swap(problem.seqlen_q, problem.seqlen_k);  // rows that see the sink alone
-  expect_right(problem);
-  Problem groups = small_groups();
-  groups.sink = true;
-  expect_right(groups);
+  for (const Problem& problem : with_sinks(small(), small_groups())) expect_right(problem);
 }
 
 TEST_P(Plain, DropsWhatTheReferenceDrops) {
-  for (const float probability : {0.1F, 0.5F, 0.99F}) {
-    Problem problem = small();
-    problem.dropout = {probability, 99, 123};
-    expect_right(problem);
-  }
-  Problem groups = small_groups();
-  groups.dropout = {0.3F, 0x123456789abcdef0U, kMaxDropoutOffset};
-  expect_right(groups);
+  for (const Problem& problem : with_dropout(small(), small_groups())) expect_right(problem);
 }
 
 TEST_P(Plain, TakesEverythingTogether) {
