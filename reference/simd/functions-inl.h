@@ -24,19 +24,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 ///
 /// with q the polynomial whose largest relative error of e^r is least (found by Remez's exchange): 3.6e-18 of
 /// degree 9, 3.1e-9 of degree 4. ln 2 is subtracted in two parts, the first of so few bits that n times it is
-/// exact. 2^n is multiplied in two factors, so that results underflow gradually and overflow to infinity.
+/// exact.
 template <typename Real>
 struct Exponential;
 
 template <>
 struct Exponential<double> {
-  static constexpr double kLeast = -750.0;  // exp is 0 from there
-  static constexpr double kMost = 710.0;    // infinite
+  static constexpr double kLeast = -708.0;  // exp is 0 below
+  static constexpr double kMost = 709.0;    // infinite above
   static constexpr double kToInteger = 0x1.8p52;
   static constexpr double kLn2High = 0x1.62e42fefa0000p-1;
   static constexpr double kLn2Low = 0x1.cf79abc9e3b3ap-40;
   static constexpr int kMantissaBits = 52;
-  static constexpr std::int64_t kExponentBias = 1023;
   static constexpr double kQ[] = {0x1.000000000000ap-1,  0x1.55555555554f9p-3,  0x1.555555555083ep-5,
                                   0x1.1111111127d0ep-7,  0x1.6c16c18438b11p-10, 0x1.a01a012a0f35cp-13,
                                   0x1.a01999e26209fp-16, 0x1.71df25b30d420p-19, 0x1.28ad9b8648615p-22,
@@ -45,23 +44,21 @@ struct Exponential<double> {
 
 template <>
 struct Exponential<float> {
-  static constexpr float kLeast = -104.0F;
-  static constexpr float kMost = 89.0F;
+  static constexpr float kLeast = -87.0F;
+  static constexpr float kMost = 88.0F;
   static constexpr float kToInteger = 0x1.8p23F;
   static constexpr float kLn2High = 0x1.62e400p-1F;
   static constexpr float kLn2Low = 0x1.7f7d1cp-20F;
   static constexpr int kMantissaBits = 23;
-  static constexpr std::int32_t kExponentBias = 127;
   static constexpr float kQ[] = {0x1.fffffb97a5fddp-2F, 0x1.55549104290d9p-3F, 0x1.5558f2f627353p-5F,
                                  0x1.123a1f4696842p-7F, 0x1.6a23cf4eb56d8p-10F};
 };
 
-/// 2^n e^r apart: p = e^r - 1, and 2^n as a product of two.
+/// 2^n and p = e^r - 1, for arguments between kLeast and kMost.
 template <class D>
 struct ExpParts {
   hn::Vec<D> p;
   hn::Vec<D> power;
-  hn::Vec<D> other_power;
 };
 
 template <class D>
@@ -69,10 +66,6 @@ HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
   using Real = hn::TFromD<D>;
   using E = Exponential<Real>;
   const hn::RebindToSigned<D> di;
-  // Comparisons and not Min and Max, which lose a NaN on some instruction sets.
-  const auto least = hn::Set(d, E::kLeast);
-  const auto most = hn::Set(d, E::kMost);
-  x = hn::IfThenElse(hn::Lt(x, least), least, hn::IfThenElse(hn::Gt(x, most), most, x));
   const auto magic = hn::Set(d, E::kToInteger);
   const auto shifted = hn::MulAdd(x, hn::Set(d, static_cast<Real>(0x1.71547652b82fep0)), magic);
   const auto n = hn::Sub(shifted, magic);
@@ -82,22 +75,23 @@ HWY_INLINE ExpParts<D> SplitExp(D d, hn::Vec<D> x) {
   auto q = hn::Set(d, E::kQ[kDegree]);
   HWY_UNROLL(10)
   for (int i = kDegree - 1; i >= 0; --i) q = hn::MulAdd(q, r, hn::Set(d, E::kQ[i]));
-  const auto integer = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, magic));
-  const auto half = hn::ShiftRight<1>(integer);
-  const auto bias = hn::Set(di, E::kExponentBias);
-  const auto power_of_two = [&](auto exponent) {
-    return hn::BitCast(d, hn::ShiftLeft<E::kMantissaBits>(hn::Add(exponent, bias)));
-  };
-  return {hn::MulAdd(hn::Mul(r, r), q, r), power_of_two(half), power_of_two(hn::Sub(integer, half))};
+  // The last bits of `shifted` are n's; the others leave the vector.
+  const auto exponent = hn::ShiftLeft<E::kMantissaBits>(hn::BitCast(di, shifted));
+  const auto one = hn::BitCast(di, hn::Set(d, Real{1}));
+  return {hn::MulAdd(hn::Mul(r, r), q, r), hn::BitCast(d, hn::Add(exponent, one))};
 }
 
-/// e^x, at most kExpUlps units in the last place from it (reference/simd/tiles.h); 0 for -infinity, NaN for
-/// NaN.
+/// e^x, at most kExpUlps units in the last place from it between kLeast and kMost (reference/simd/tiles.h);
+/// NaN for NaN.
 template <class D>
 HWY_INLINE hn::Vec<D> Exp(D d, hn::Vec<D> x) {
+  using Real = hn::TFromD<D>;
+  using E = Exponential<Real>;
   const ExpParts<D> e = SplitExp(d, x);
-  const auto whole = hn::MulAdd(e.p, e.power, e.power);
-  return hn::Mul(whole, e.other_power);
+  const auto infinite = hn::Set(d, std::numeric_limits<Real>::infinity());
+  auto result = hn::MulAdd(e.p, e.power, e.power);
+  result = hn::IfThenElse(hn::Gt(x, hn::Set(d, E::kMost)), infinite, result);
+  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, E::kLeast)), result);
 }
 
 /// tanh x = m / (m + 2) with m = e^(2x) - 1 = 2^n p + (2^n - 1), in which nothing cancels near 0.
@@ -108,8 +102,7 @@ HWY_INLINE hn::Vec<D> Tanh(D d, hn::Vec<D> x) {
   const auto twice = hn::Add(x, x);
   const auto size = hn::Abs(twice);
   const ExpParts<D> e = SplitExp(d, hn::IfThenElse(hn::Gt(size, limit), hn::CopySign(limit, twice), twice));
-  const auto power = hn::Mul(e.power, e.other_power);
-  const auto m = hn::MulAdd(power, e.p, hn::Sub(power, hn::Set(d, Real{1})));
+  const auto m = hn::MulAdd(e.power, e.p, hn::Sub(e.power, hn::Set(d, Real{1})));
   return hn::Div(m, hn::Add(m, hn::Set(d, Real{2})));
 }
 
