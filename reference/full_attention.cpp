@@ -68,13 +68,6 @@ struct QueryTileAt {
   std::int64_t tile;
 };
 
-/// Queries of such a tile that a chain takes at once.
-struct Step {
-  QueryTileAt at;
-  Range rows;  // of the sequence
-  bool last;   // of the tile
-};
-
 /// The chains in the order in which they are started: the first tile of keys of every head, then the second
 /// of every head, and so on. A chain waits for the one before it in its head alone, which has been started by
 /// then: so the wait always ends, and at each tile of queries they take turns in their order.
@@ -222,7 +215,7 @@ class Backward {
   }
 
  private:
-  /// Steps whose dX a chain keeps while it waits for its turn.
+  /// Tiles of queries whose dX a chain keeps while it waits for its turn.
   static constexpr std::size_t kMostKept = 2;
 
   double all_pairs() const {
@@ -274,25 +267,24 @@ class Backward {
     const auto tile = key_tiles_.take();
     tile->start(keys);
     PairTally tally;
-    std::deque<Step> waiting;
+    std::deque<QueryTileAt> waiting;
     const auto add_dq = [&](std::size_t most_left) {
-      while (!waiting.empty() && (waiting.size() > most_left || chains.is_turn(chain, waiting.front().at))) {
-        const Step& step = waiting.front();
-        if (!chains.await(chain, step.at)) return false;
-        const std::int64_t row = query_rows(chain, step).row(0);
+      while (!waiting.empty() && (waiting.size() > most_left || chains.is_turn(chain, waiting.front()))) {
+        const QueryTileAt& at = waiting.front();
+        if (!chains.await(chain, at)) return false;
+        const std::int64_t row = query_rows(chain, at).row(0);
         tile->add_dq({dq_.data + row * dq_.stride, dq_.stride}, query_squares_.data() + row);
-        if (step.last) chains.pass_on(chain, step.at);
+        chains.pass_on(chain, at);
         waiting.pop_front();
       }
       return true;
     };
     for (std::int64_t member = 0; member < problem_.group_size(); ++member) {
       for (std::int64_t i = chain.query_tiles.begin; i < chain.query_tiles.end; ++i) {
-        for (const Step& step : steps_of(mask, keys, {member, i})) {
-          waiting.push_back(step);
-          tally.add(tile->add(query_rows(chain, step), known()));
-          if (!add_dq(kMostKept)) return tally;
-        }
+        const QueryTileAt at = {member, i};
+        waiting.push_back(at);
+        tally.add(tile->add(query_rows(chain, at), known()));
+        if (!add_dq(kMostKept)) return tally;
       }
     }
     if (!add_dq(0)) return tally;
@@ -304,20 +296,10 @@ class Backward {
     return tally;
   }
 
-  /// A tile of queries as a whole, or in two halves where some of them do not see all keys, so that fewer
-  /// invisible pairs are computed.
-  static std::vector<Step> steps_of(const Mask& mask, const Rows& keys, const QueryTileAt& at) {
-    const Range rows = {at.tile * kTile, std::min((at.tile + 1) * kTile, mask.seqlen_q())};
-    const bool whole = mask.visible_keys(rows.end - 1).begin <= keys.positions.front() &&
-                       mask.visible_keys(rows.begin).end > keys.positions.back();
-    const std::int64_t middle = rows.begin + kTile / 2;
-    if (whole || middle >= rows.end) return {{at, rows, true}};
-    return {{at, {rows.begin, middle}, false}, {at, {middle, rows.end}, true}};
-  }
-
-  Rows query_rows(const Chain& chain, const Step& step) const {
-    const std::int64_t head = chain.head * problem_.group_size() + step.at.member;
-    return terms_.query_rows(chain.sequence, head, tile_positions(step.rows.begin, step.rows.end, kTile));
+  Rows query_rows(const Chain& chain, const QueryTileAt& at) const {
+    const std::int64_t head = chain.head * problem_.group_size() + at.member;
+    const std::int64_t end = terms_.mask_of(chain.sequence).seqlen_q();
+    return terms_.query_rows(chain.sequence, head, tile_positions(at.tile * kTile, end, kTile));
   }
 
   void finish_dq(const Workers& workers) {

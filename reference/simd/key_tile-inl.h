@@ -46,18 +46,21 @@ class VectorKeyTile final : public KeyTile<Real> {
     spare_.pop_back();
     PairTally tally;
     queries_ = queries;
-    kept->rows = pairs_.set_rows(queries_) ? queries_.count() : 0;
-    if (kept->rows > 0) {
+    kept->parts.clear();
+    if (pairs_.set_rows(queries_)) {
       q_.load(terms_.inputs.q, queries_);
       d_o_.load(terms_.inputs.d_o, queries_);
       pairs_.set_dx(std::move(kept->dx));
       pairs_.multiply_s(q_.factor(), q_.columns(), k_transposed_.operand());
       pairs_.multiply_dp(d_o_.factor(), d_o_.columns(), v_transposed_.operand());
-      tally = pairs_.differentiate(known);
+      tally = pairs_.differentiate(known, [this](std::int64_t part, std::int64_t parts) {
+        q_.fetch_next(part, parts);
+        d_o_.fetch_next(part, parts);
+      });
       pairs_.add_to_lanes(pairs_.s(), d_o_.operand(), d_o_.columns(), dv_.panels());
       pairs_.add_to_lanes(pairs_.dp(), q_.operand(), q_.columns(), dk_.panels());
       kept->dx = pairs_.take_dx();
-      kept->keys = pairs_.seen();
+      kept->parts = pairs_.parts();
       if constexpr (ThesePairs::kStatistics) kept->squares = pairs_.row_squares();
     }
     kept_.push_back(std::move(kept));
@@ -67,13 +70,13 @@ class VectorKeyTile final : public KeyTile<Real> {
   void add_dq(const PaddedRows<Real>& dq, Squares* squares) override {
     drop_dq();
     const Kept& kept = *spare_.back();
-    if (kept.rows == 0) return;
-    Factor<Real> dx = kept.dx->by_row();
-    dx.data += kept.keys.begin;
-    Multiply<true, Real>(dx, kept.rows, kept.keys.size(), SkipRows(k_.operand(), kept.keys.begin),
-                         k_.columns(), {dq.data, dq.stride, kPanel<Real>});
-    if constexpr (ThesePairs::kStatistics) {
-      for (std::int64_t i = 0; i < kept.rows; ++i) squares[i].add(kept.squares.of(i));
+    for (const auto& [rows, keys] : kept.parts) {
+      Multiply<true, Real>(kept.dx->by_row(rows.begin, keys.begin), rows.size(), keys.size(),
+                           SkipRows(k_.operand(), keys.begin), k_.columns(),
+                           {dq.data + rows.begin * dq.stride, dq.stride, kPanel<Real>});
+      if constexpr (ThesePairs::kStatistics) {
+        for (std::int64_t i = rows.begin; i < rows.end; ++i) squares[i].add(kept.squares.of(i));
+      }
     }
   }
 
@@ -94,8 +97,7 @@ class VectorKeyTile final : public KeyTile<Real> {
   /// What dQ of some queries needs.
   struct Kept {
     std::unique_ptr<typename ThesePairs::Numbers> dx = std::make_unique<typename ThesePairs::Numbers>();
-    Range keys;             // the lanes of dX that are not zero
-    std::int64_t rows = 0;  // 0 where none is
+    std::vector<Part> parts;  // none where all of dX is zero
     LaneSquares<Real, kTile> squares;
   };
 

@@ -16,6 +16,7 @@
 #include "base/divided_up.h"
 #include "reference/score_terms.h"
 #include "reference/simd/product-inl.h"
+#include "reference/simd/tiles.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fmha_bwd::HWY_NAMESPACE {
@@ -28,21 +29,59 @@ hwy::AlignedFreeUniquePtr<Real[]> Allocate(std::int64_t count) {
   return memory;
 }
 
+/// A vector of the numbers at `source`.
+template <typename Real>
+HWY_INLINE hn::Vec<Tag<Real>> LoadFloats(const float* HWY_RESTRICT source) {
+  const Tag<Real> d;
+  const auto values = hn::LoadU(hn::Rebind<float, Tag<Real>>(), source);
+  if constexpr (sizeof(Real) == sizeof(float)) {
+    return values;
+  } else {
+    return hn::PromoteTo(d, values);
+  }
+}
+
 /// target[c] = source[c]; the target is aligned.
 template <typename Real>
 HWY_INLINE void Convert(const float* HWY_RESTRICT source, std::int64_t count, Real* HWY_RESTRICT target) {
-  const Tag<Real> d;
-  const hn::Rebind<float, Tag<Real>> narrow;
   std::int64_t c = 0;
   for (; c + kLanes<Real> <= count; c += kLanes<Real>) {
-    const auto values = hn::LoadU(narrow, source + c);
-    if constexpr (sizeof(Real) == sizeof(float)) {
-      hn::Store(values, d, target + c);
-    } else {
-      hn::Store(hn::PromoteTo(d, values), d, target + c);
-    }
+    hn::Store(LoadFloats<Real>(source + c), Tag<Real>(), target + c);
   }
   for (; c < count; ++c) target[c] = static_cast<Real>(source[c]);
+}
+
+/// As many columns as rows, both a vector's lanes: column c goes to target + c * stride, which is aligned.
+/// Row r is at rows[r], or zero where that is null.
+///
+/// Each round takes the even and the odd lanes of pairs of vectors apart. That rotates the bits of an
+/// element's place, the row's before the lane's, by one, so that after half as many rounds as there are bits
+/// rows and lanes have changed places.
+template <typename Real>
+HWY_INLINE void Transpose(const float* const* rows, std::int64_t first_column, Real* HWY_RESTRICT target,
+                          std::int64_t stride) {
+  const Tag<Real> d;
+  constexpr std::int64_t kSize = kLanes<Real>;
+  hn::Vec<Tag<Real>> now[kSize];
+  HWY_UNROLL(16)
+  for (std::int64_t r = 0; r < kSize; ++r) {
+    now[r] = rows[r] ? LoadFloats<Real>(rows[r] + first_column) : hn::Zero(d);
+  }
+#if HWY_TARGET != HWY_SCALAR
+  HWY_UNROLL(4)
+  for (std::int64_t round = 1; round < kSize; round *= 2) {
+    hn::Vec<Tag<Real>> next[kSize];
+    HWY_UNROLL(8)
+    for (std::int64_t r = 0; r < kSize / 2; ++r) {
+      next[r] = hn::ConcatEven(d, now[2 * r + 1], now[2 * r]);
+      next[r + kSize / 2] = hn::ConcatOdd(d, now[2 * r + 1], now[2 * r]);
+    }
+    HWY_UNROLL(16)
+    for (std::int64_t r = 0; r < kSize; ++r) now[r] = next[r];
+  }
+#endif
+  HWY_UNROLL(16)
+  for (std::int64_t c = 0; c < kSize; ++c) hn::Store(now[c], d, target + c * stride);
 }
 
 /// Up to kRows rows in panels of columns: an operand A or B, or a C.
@@ -65,33 +104,38 @@ class RowPanels {
 
   void clear() { std::fill_n(memory_.get(), divided_up(columns_, kPanel<Real>) * kStride, Real{0}); }
 
-  /// The rows of a tensor with as many columns. The kTile rows after those are on their way to the cache
-  /// then.
+  /// The rows of a tensor with as many columns.
   void load(std::span<const float> tensor, const Rows& rows) {
     direct_ = nullptr;
+    set_next(tensor, rows);
     for (std::int64_t i = 0; i < rows.count(); ++i) {
       const float* source = tensor.data() + rows.row(i) * columns_;
-      if (static_cast<std::size_t>((rows.row(i) + kTile) * columns_) < tensor.size()) {
-        for (std::int64_t c = 0; c < columns_; c += kFloatsOfALine) {
-          __builtin_prefetch(source + kTile * columns_ + c, 0, 2);
-        }
-      }
       for_runs([&](std::int64_t first, std::int64_t length, Real* panel) {
         Convert(source + first, length, panel + i * kPanel<Real>);
       });
     }
   }
 
-  /// The same, but where they are in memory if products can read them there: for rows that are read once.
+  /// The same, but where they are in memory if products can read them there: for a factor that is read once.
   void view(std::span<const float> tensor, const Rows& rows) {
     if constexpr (sizeof(Real) == sizeof(float)) {
       const bool follow_one_another = rows.positions.back() - rows.positions.front() + 1 == rows.count();
       if (columns_ % kLanes<Real> == 0 && follow_one_another) {
         direct_ = tensor.data() + rows.row(0) * columns_;
+        set_next(tensor, rows);
         return;
       }
     }
     load(tensor, rows);
+  }
+
+  /// A part of the kTile rows after those that were loaded are on their way to the cache then: for
+  /// computations that wait for no memory.
+  void fetch_next(std::int64_t part, std::int64_t parts) const {
+    const std::int64_t lines = divided_up(std::ssize(next_), kFloatsOfALine);
+    for (std::int64_t line = lines * part / parts; line < lines * (part + 1) / parts; ++line) {
+      __builtin_prefetch(next_.data() + line * kFloatsOfALine, 0, 2);
+    }
   }
 
   /// The first `count` rows, without padding.
@@ -104,15 +148,25 @@ class RowPanels {
   }
 
   void scale_row(std::int64_t i, Real factor) {
-    for_elements(i, [&](Real& element) { element *= factor; });
-  }
-  void divide_row(std::int64_t i, Real divisor) {
-    for_elements(i, [&](Real& element) { element /= divisor; });
+    const Tag<Real> d;
+    for_runs([&](std::int64_t, std::int64_t, Real* panel) {
+      Real* row = panel + i * kPanel<Real>;
+      HWY_UNROLL(4)
+      for (std::int64_t c = 0; c < kPanel<Real>; c += kLanes<Real>) {
+        hn::Store(hn::Mul(hn::Load(d, row + c), hn::Set(d, factor)), d, row + c);
+      }
+    });
   }
 
  private:
   static constexpr std::int64_t kStride = kRows * kPanel<Real>;
   static constexpr std::int64_t kFloatsOfALine = 16;
+
+  void set_next(std::span<const float> tensor, const Rows& rows) {
+    const auto begin = static_cast<std::size_t>((rows.row(rows.count() - 1) + 1) * columns_);
+    next_ =
+        tensor.subspan(begin, std::min(tensor.size() - begin, static_cast<std::size_t>(kTile * columns_)));
+  }
 
   /// visit(first column, columns, panel) for each panel.
   template <typename Visit>
@@ -123,16 +177,9 @@ class RowPanels {
     }
   }
 
-  template <typename Change>
-  void for_elements(std::int64_t i, const Change& change) {
-    for_runs([&](std::int64_t, std::int64_t length, Real* panel) {
-      Real* row = panel + i * kPanel<Real>;
-      for (std::int64_t c = 0; c < length; ++c) change(row[c]);
-    });
-  }
-
   std::int64_t columns_;
   const Real* direct_ = nullptr;
+  std::span<const float> next_;
   hwy::AlignedFreeUniquePtr<Real[]> memory_;
 };
 
@@ -149,11 +196,20 @@ class ColumnPanels {
   Panels<const Real> operand() const { return {memory_.get(), kPanel<Real>, columns_ * kPanel<Real>}; }
 
   void load(std::span<const float> tensor, const Rows& rows) {
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      Real* lane = memory_.get() + i / kPanel<Real> * columns_ * kPanel<Real> + i % kPanel<Real>;
-      const float* source = i < rows.count() ? tensor.data() + rows.row(i) * columns_ : nullptr;
-      for (std::int64_t c = 0; c < columns_; ++c) {
-        lane[c * kPanel<Real>] = source ? static_cast<Real>(source[c]) : Real{0};
+    for (std::int64_t first = 0; first < kRows; first += kLanes<Real>) {
+      const float* sources[kLanes<Real>];
+      for (std::int64_t i = 0; i < kLanes<Real>; ++i) {
+        sources[i] = first + i < rows.count() ? tensor.data() + rows.row(first + i) * columns_ : nullptr;
+      }
+      Real* lanes = memory_.get() + first / kPanel<Real> * columns_ * kPanel<Real> + first % kPanel<Real>;
+      std::int64_t c = 0;
+      for (; c + kLanes<Real> <= columns_; c += kLanes<Real>) {
+        Transpose(sources, c, lanes + c * kPanel<Real>, kPanel<Real>);
+      }
+      for (; c < columns_; ++c) {
+        for (std::int64_t i = 0; i < kLanes<Real>; ++i) {
+          lanes[c * kPanel<Real> + i] = sources[i] ? static_cast<Real>(sources[i][c]) : Real{0};
+        }
       }
     }
   }
@@ -163,19 +219,23 @@ class ColumnPanels {
   hwy::AlignedFreeUniquePtr<Real[]> memory_;
 };
 
-/// kTile x kColumns numbers: of the pairs of the rows that pass by and those of a tile's owner.
+/// kTile x kColumns numbers: of the pairs of the rows that pass by and those of a tile's owner. Rows are an
+/// odd number of cache lines apart, so that a column spreads over all sets of the first-level cache.
 template <typename Real, std::int64_t kColumns>
 class PairNumbers {
  public:
-  Real* row(std::int64_t r) { return memory_.get() + r * kColumns; }
-  const Real* row(std::int64_t r) const { return memory_.get() + r * kColumns; }
-  Panels<Real> panels() { return {memory_.get(), kColumns, kPanel<Real>}; }
-  /// A[m, k] with m along the rows, or along the columns.
-  Factor<Real> by_row() const { return {memory_.get(), kColumns, 1, kColumns, 0}; }
-  Factor<Real> by_column() const { return {memory_.get(), 1, kColumns, kTile, 0}; }
+  static constexpr std::int64_t kStride =
+      kColumns + std::max(kLanes<Real>, kVectorBytes / static_cast<std::int64_t>(sizeof(Real)));
+
+  Real* row(std::int64_t r) { return memory_.get() + r * kStride; }
+  const Real* row(std::int64_t r) const { return memory_.get() + r * kStride; }
+  Panels<Real> panels() { return {memory_.get(), kStride, kPanel<Real>}; }
+  /// A[m, k] from number (r, c) on, with m along the rows, or along the columns.
+  Factor<Real> by_row(std::int64_t r, std::int64_t c) const { return {row(r) + c, kStride, 1, kColumns, 0}; }
+  Factor<Real> by_column(std::int64_t r, std::int64_t c) const { return {row(r) + c, 1, kStride, kTile, 0}; }
 
  private:
-  hwy::AlignedFreeUniquePtr<Real[]> memory_ = Allocate<Real>(kTile * kColumns);
+  hwy::AlignedFreeUniquePtr<Real[]> memory_ = Allocate<Real>(kTile * kStride);
 };
 
 }  // namespace fmha_bwd::HWY_NAMESPACE

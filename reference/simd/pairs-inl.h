@@ -61,7 +61,8 @@ class Pairs {
     return true;
   }
 
-  /// The lanes that the products, and all that follows from them, are of: see Placement.
+  /// The pairs that the products, and all that follows from them, are of: see Placement.
+  const std::vector<Part>& parts() const { return at_.parts(); }
   Range seen() const { return at_.seen(); }
 
   /// s = A B for A [rows, depth] of the rows and B [depth, lanes].
@@ -74,8 +75,10 @@ class Pairs {
   /// C [lanes, columns] += numbers^T B for B [rows, columns].
   void add_to_lanes(const Numbers& numbers, const Panels<const Real>& b, std::int64_t columns,
                     const Panels<Real>& c) const {
-    Multiply<true, Real>(SkipRows(numbers.by_column(), at_.seen().begin), at_.seen().size(),
-                         at_.rows().count(), b, columns, SkipRows(c, at_.seen().begin));
+    for (const auto& [rows, lanes] : at_.parts()) {
+      Multiply<true, Real>(numbers.by_column(rows.begin, lanes.begin), lanes.size(), rows.size(),
+                           SkipRows(b, rows.begin), columns, SkipRows(c, lanes.begin));
+    }
   }
   /// Takes the memory of dX away; set_dx gives it, or other memory, back.
   std::unique_ptr<Numbers> take_dx() { return std::move(dp_); }
@@ -83,35 +86,27 @@ class Pairs {
 
   /// One step of the online softmax: s becomes exp(S - maximum) * Z with the new maximum of each lane's
   /// scores; `sum` follows, and `shrink` is what sums relative to the old maximum are to be multiplied by.
-  /// Returns whether one of those is not 1. Lanes are queries.
-  bool soften(Lanes& maximum, Lanes& sum, Lanes& shrink) {
-    if (plain_) {
-      at_.masked() ? soften<true, true>(maximum, sum, shrink) : soften<true, false>(maximum, sum, shrink);
-    } else {
-      at_.masked() ? soften<false, true>(maximum, sum, shrink) : soften<false, false>(maximum, sum, shrink);
-    }
-    RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * kOwned);
-    for (std::int64_t l = at_.seen().begin; l < at_.seen().end; ++l) {
-      if (shrink[l] != Real{1}) return true;
-    }
-    return false;
+  /// Lanes are queries. between(i, n) is called n times, i = 0, 1 .., in between.
+  template <typename Between>
+  void soften(Lanes& maximum, Lanes& sum, Lanes& shrink, const Between& between) {
+    const auto run = [&](auto plain, auto masked) { soften<plain, masked>(maximum, sum, shrink, between); };
+    choose(run);
+    RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * Numbers::kStride);
   }
 
   /// s becomes P * Z and dp becomes dX; the squares of the lanes grow, those of the rows are this tile's.
-  PairTally differentiate(const KnownRows<Real>& known) {
+  /// between(i, n) as in soften.
+  template <typename Between>
+  PairTally differentiate(const KnownRows<Real>& known, const Between& between) {
     const Rows& queries = at_.queries();
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       lse_[i] = known.lse[queries.row(i)];
       d_[i] = known.d[queries.row(i)];
     }
     PairTally tally;
-    if (plain_) {
-      tally = at_.masked() ? differentiate<true, true>() : differentiate<true, false>();
-    } else {
-      tally = at_.masked() ? differentiate<false, true>() : differentiate<false, false>();
-    }
-    RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * kOwned);
-    RoundAll(terms_.problem.dtype, dp_->row(0), at_.rows().count() * kOwned);
+    choose([&](auto plain, auto masked) { tally = differentiate<plain, masked>(between); });
+    RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * Numbers::kStride);
+    RoundAll(terms_.problem.dtype, dp_->row(0), at_.rows().count() * Numbers::kStride);
     return tally;
   }
 
@@ -127,10 +122,21 @@ class Pairs {
     V size;
   };
 
+  /// run(whether scores are plain, whether some pairs are invisible), both known when it is compiled.
+  template <typename Run>
+  void choose(const Run& run) const {
+    const auto with = [&](auto plain) {
+      at_.masked() ? run(plain, std::true_type()) : run(plain, std::false_type());
+    };
+    plain_ ? with(std::true_type()) : with(std::false_type());
+  }
+
   void multiply(const Factor<Real>& a, std::int64_t depth, const Panels<const Real>& b, Numbers& numbers) {
-    const std::int64_t panel = at_.seen().begin / kPanel<Real>;
-    Multiply<false, Real>(a, at_.rows().count(), depth, SkipPanels(b, panel), at_.seen().size(),
-                          SkipPanels(numbers.panels(), panel));
+    for (const auto& [rows, lanes] : at_.parts()) {
+      const std::int64_t panel = lanes.begin / kPanel<Real>;
+      Multiply<false, Real>(SkipRows(a, rows.begin), rows.size(), depth, SkipPanels(b, panel), lanes.size(),
+                            SkipRows(SkipPanels(numbers.panels(), panel), rows.begin));
+    }
   }
 
   /// visit(query's index, key's index, the pair's element of `square`).
@@ -199,60 +205,62 @@ class Pairs {
     return score;
   }
 
-  template <bool kPlain, bool kMasked>
-  void soften(Lanes& maximum, Lanes& sum, Lanes& shrink) {
+  template <bool kPlain, bool kMasked, typename Between>
+  void soften(Lanes& maximum, Lanes& sum, Lanes& shrink, const Between& between) {
     const D d;
     const V none = hn::Set(d, kNone);
     const V scale = hn::Set(d, static_cast<Real>(terms_.problem.scale));
     const Range seen = at_.seen();
-    const std::int64_t rows = at_.rows().count();
     Real* const HWY_RESTRICT tile = s_.row(0);
     for (std::int64_t l = seen.begin; l < seen.end; l += kStep) {
+      between(l / kStep, kOwned / kStep);
+      const auto for_rows = [&](const auto& visit) {
+        for (const auto& [rows, lanes] : at_.parts()) {
+          if (!lanes.contains(l)) continue;
+          for (std::int64_t r = rows.begin; r < rows.end; ++r) visit(r, tile + r * Numbers::kStride + l);
+        }
+      };
       const V before = hn::Load(d, maximum.at(l));
       V after = before;
-      for (std::int64_t r = 0; r < rows; ++r) {
-        Real* const pair = tile + r * kOwned + l;
+      for_rows([&](std::int64_t r, Real* pair) {
         V s = score<kPlain>(hn::Load(d, pair), scale, r, l).s;
         if constexpr (kMasked) s = hn::IfThenElse(at_.visible(r, l), s, none);
         hn::Store(s, d, pair);
         after = hn::Max(after, s);
-      }
+      });
       // A lane that has seen no key yet has no maximum to subtract.
       const V shift = hn::IfThenElse(hn::Eq(after, none), hn::Zero(d), after);
       const V factor = Exp(d, hn::Sub(before, shift));
       V total = hn::Mul(hn::Load(d, sum.at(l)), factor);
-      for (std::int64_t r = 0; r < rows; ++r) {
-        Real* const pair = tile + r * kOwned + l;
+      for_rows([&](std::int64_t r, Real* pair) {
         V p = Exp(d, hn::Sub(hn::Load(d, pair), shift));
         total = hn::Add(total, p);
         if constexpr (!kPlain) {
           if (terms_.drops) p = hn::Mul(p, hn::Load(d, keep_.row(r) + l));
         }
         hn::Store(p, d, pair);
-      }
+      });
       hn::Store(after, d, maximum.at(l));
       hn::Store(total, d, sum.at(l));
       hn::Store(factor, d, shrink.at(l));
     }
   }
 
-  template <bool kPlain, bool kMasked>
-  PairTally differentiate() {
+  template <bool kPlain, bool kMasked, typename Between>
+  PairTally differentiate(const Between& between) {
     const D d;
     const V scale = hn::Set(d, static_cast<Real>(terms_.problem.scale));
     const V negligible = hn::Set(d, static_cast<Real>(kNegligible));
-    const Range seen = at_.seen();
-    const std::int64_t rows = at_.rows().count();
     Real* const HWY_RESTRICT s_tile = s_.row(0);
     Real* const HWY_RESTRICT dp_tile = dp_->row(0);
     LaneSquares<Real, kOwned> lane_squares = lane_squares_;
     V largest = hn::Zero(d);
     std::int64_t significant_pairs = 0;
-    for (std::int64_t r = 0; r < rows; ++r) {
+    const auto differentiate_row = [&](std::int64_t r, Range lanes) {
       V p_sum = hn::Zero(d), p_slope_sum = p_sum, kept_sum = p_sum, ds_sum = p_sum, dx_sum = p_sum;
-      Real* const HWY_RESTRICT s_row = s_tile + r * kOwned;
-      Real* const HWY_RESTRICT dp_row = dp_tile + r * kOwned;
-      for (std::int64_t l = seen.begin; l < seen.end; l += kStep) {
+      Real* const HWY_RESTRICT s_row = s_tile + r * Numbers::kStride;
+      Real* const HWY_RESTRICT dp_row = dp_tile + r * Numbers::kStride;
+      for (std::int64_t l = lanes.begin; l < lanes.end; l += kStep) {
         const V lse = kAlong == Side::queries ? hn::Load(d, lse_.at(l)) : hn::Set(d, lse_[r]);
         const V d_of_row = kAlong == Side::queries ? hn::Load(d, d_.at(l)) : hn::Set(d, d_[r]);
         const Score x = score<kPlain>(hn::Load(d, s_row + l), scale, r, l);
@@ -303,6 +311,12 @@ class Pairs {
         row_squares_.p_slope[r] = kPlain ? row_squares_.p[r] : total(p_slope_sum);
         row_squares_.kept[r] = kPlain ? row_squares_.p[r] : total(kept_sum);
         row_squares_.dx[r] = kPlain ? row_squares_.ds[r] : total(dx_sum);
+      }
+    };
+    for (const auto& [rows, lanes] : at_.parts()) {
+      for (std::int64_t r = rows.begin; r < rows.end; ++r) {
+        between(r, at_.rows().count());
+        differentiate_row(r, lanes);
       }
     }
     if constexpr (!kStatistics) return {};

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "reference/score_terms.h"
 #include "reference/simd/product-inl.h"
@@ -28,6 +29,13 @@ struct HWY_ALIGN LaneValues {
   T operator[](std::int64_t i) const { return values[i]; }
   const T* at(std::int64_t i) const { return values + i; }
   T* at(std::int64_t i) { return values + i; }
+};
+
+/// Rows of a tile, and the lanes that products, and all that follows from them, are of: those that have a
+/// visible pair with these rows are among them. They begin with a panel.
+struct Part {
+  Range rows;
+  Range lanes;
 };
 
 template <typename Real, Side kAlong>
@@ -54,9 +62,14 @@ class Placement {
   /// Returns whether any pair of the tile may be visible.
   bool set_rows(const Rows& rows) {
     rows_ = &rows;
-    seen_ = seen_lanes();
+    const Range all = {0, rows.count()};
+    seen_ = lanes_seen_by(all);
     if (seen_.empty()) return false;
     masked_ = !all_visible();
+    parts_.clear();
+    for (std::int64_t first = 0; first < all.end; first += masked_ ? kPartRows : all.end) {
+      add_part({first, masked_ ? std::min(first + kPartRows, all.end) : all.end});
+    }
     if (masked_ || terms_.problem.alibi) {
       for (std::int64_t r = 0; r < rows.count(); ++r) {
         row_position_[r] = place(kOther, rows, r);
@@ -70,10 +83,12 @@ class Placement {
     return true;
   }
 
-  /// The lanes that have a visible pair with these rows are among them; begins with a panel.
+  /// All rows of the tile.
+  const std::vector<Part>& parts() const { return parts_; }
+  /// From the first lane of any part to the last one.
   Range seen() const { return seen_; }
 
-  /// Whether some of their pairs are invisible.
+  /// Whether some of the parts' pairs are invisible.
   bool masked() const { return masked_; }
 
   const Rows& lanes() const { return *lanes_; }
@@ -107,6 +122,7 @@ class Placement {
   using DI = hn::RebindToSigned<D>;
   using Int = hn::TFromD<DI>;
   static constexpr Side kOther = kAlong == Side::queries ? Side::keys : Side::queries;
+  static constexpr std::int64_t kPartRows = 32;
   static constexpr Int kNowhere = std::numeric_limits<Int>::max() / 4;
 
   Range visible_keys(const Rows& queries, std::int64_t i) const {
@@ -120,36 +136,43 @@ class Placement {
     return static_cast<Int>(position + diagonal);
   }
 
-  std::int64_t first_key() const { return keys().positions.front(); }
-  std::int64_t last_key() const { return keys().positions.back(); }
+  void add_part(Range rows) {
+    const Range lanes = masked_ ? lanes_seen_by(rows) : seen_;
+    if (!parts_.empty() && parts_.back().lanes == lanes) {
+      parts_.back().rows.end = rows.end;
+    } else {
+      parts_.push_back({rows, lanes});
+    }
+  }
 
-  Range seen_lanes() const {
+  /// The ends of what queries see never move back from one to the next.
+  Range lanes_seen_by(Range rows) const {
+    const auto row = [&](std::int64_t r) { return rows_->positions[static_cast<std::size_t>(r)]; };
     Range seen = {lanes_->count(), 0};
-    for (std::int64_t l = 0; l < lanes_->count(); ++l) {
-      if (!sees_any(l)) continue;
-      seen.begin = std::min(seen.begin, l);
-      seen.end = l + 1;
+    const auto add = [&](std::int64_t l) { seen = {std::min(seen.begin, l), l + 1}; };
+    if constexpr (kAlong == Side::queries) {
+      const auto first_key = static_cast<Int>(row(rows.begin));
+      const auto last_key = static_cast<Int>(row(rows.end - 1));
+      for (std::int64_t l = 0; l < lanes_->count(); ++l) {
+        const bool any = lane_begin_[l] < lane_end_[l];
+        if (any && lane_begin_[l] <= last_key && first_key < lane_end_[l]) add(l);
+      }
+    } else {
+      const Range keys = {visible_keys(*rows_, rows.begin).begin, visible_keys(*rows_, rows.end - 1).end};
+      for (std::int64_t l = 0; l < lanes_->count(); ++l) {
+        if (keys.contains(lanes_->positions[static_cast<std::size_t>(l)])) add(l);
+      }
     }
     if (seen.empty()) return {};
     seen.begin = seen.begin / kPanel<Real> * kPanel<Real>;
     return seen;
   }
-  /// Whether lane l may have a visible pair: the ends of what queries see never move back from one to the
-  /// next.
-  bool sees_any(std::int64_t l) const {
-    if constexpr (kAlong == Side::queries) {
-      return lane_begin_[l] <= last_key() && lane_end_[l] > first_key() && lane_begin_[l] < lane_end_[l];
-    } else {
-      const std::int64_t key = keys().positions[static_cast<std::size_t>(l)];
-      return visible_keys(queries(), 0).begin <= key &&
-             key < visible_keys(queries(), queries().count() - 1).end;
-    }
-  }
   /// Of the lanes that are computed, which are whole vectors.
   bool all_visible() const {
     if (seen_.size() % kLanes<Real> != 0) return false;
     if constexpr (kAlong == Side::queries) {
-      return lane_begin_[seen_.end - 1] <= first_key() && lane_end_[seen_.begin] > last_key();
+      return lane_begin_[seen_.end - 1] <= keys().positions.front() &&
+             lane_end_[seen_.begin] > keys().positions.back();
     } else {
       return visible_keys(queries(), queries().count() - 1).begin <=
                  keys().positions[static_cast<std::size_t>(seen_.begin)] &&
@@ -162,6 +185,7 @@ class Placement {
   const Rows* lanes_ = nullptr;
   const Rows* rows_ = nullptr;
   Range seen_;
+  std::vector<Part> parts_;
   LaneValues<Int, kOwned> lane_position_;  // see place()
   LaneValues<Int, kOwned> lane_begin_;     // the keys that a lane's query sees
   LaneValues<Int, kOwned> lane_end_;

@@ -36,16 +36,17 @@ class VectorQueryTile final : public QueryTile<Real> {
     o_.clear();
     own(queries);
     for_keys(queries, [&](const Rows& keys) {
-      v_.view(terms_.inputs.v, keys);
-      if (pairs_.soften(maximum, sum, shrink)) {
-        for (std::int64_t i = pairs_.seen().begin; i < pairs_.seen().end; ++i) o_.scale_row(i, shrink[i]);
+      v_.load(terms_.inputs.v, keys);
+      pairs_.soften(maximum, sum, shrink, fetch_next());
+      for (std::int64_t i = pairs_.seen().begin; i < pairs_.seen().end; ++i) {
+        if (shrink[i] != Real{1}) o_.scale_row(i, shrink[i]);
       }
       pairs_.add_to_lanes(pairs_.s(), v_.operand(), v_.columns(), o_.panels());
     });
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       const bool sees_nothing = sum[i] == Real{0};
       lse[i] = sees_nothing ? kNone : maximum[i] + std::log(sum[i]);
-      if (!sees_nothing) o_.divide_row(i, sum[i]);
+      if (!sees_nothing) o_.scale_row(i, Real{1} / sum[i]);
     }
     o_.store(queries.count(), o);
   }
@@ -66,9 +67,11 @@ class VectorQueryTile final : public QueryTile<Real> {
   void add_dbias(const Rows& queries, const KnownRows<Real>& known, Real* dbias,
                  std::int64_t stride) override {
     for_gradients(queries, known, [&](const Rows& keys, const PairTally&) {
-      for (std::int64_t i = pairs_.seen().begin; i < pairs_.seen().end; ++i) {
-        Real* row = dbias + i * stride + keys.positions.front();
-        for (std::int64_t j = 0; j < keys.count(); ++j) row[j] += pairs_.ds().row(j)[i];
+      for (const Part& part : pairs_.parts()) {
+        for (std::int64_t i = part.lanes.begin; i < part.lanes.end; ++i) {
+          Real* row = dbias + i * stride + keys.positions.front();
+          for (std::int64_t j = part.rows.begin; j < part.rows.end; ++j) row[j] += pairs_.ds().row(j)[i];
+        }
       }
     });
   }
@@ -82,12 +85,12 @@ class VectorQueryTile final : public QueryTile<Real> {
   /// visit(keys) for each tile of keys in which the queries see any, K loaded and Q K^T computed.
   template <typename Visit>
   void for_keys(const Rows& queries, const Visit& visit) {
-    const Range range =
-        terms_.mask_of(queries.sequence).keys_of({queries.positions.front(), queries.positions.back() + 1});
+    const Mask& mask = terms_.mask_of(queries.sequence);
+    const Range seen = mask.keys_of({queries.positions.front(), queries.positions.back() + 1});
     const std::int64_t head = queries.head / terms_.problem.group_size();
-    for (std::int64_t first = range.begin / kTile * kTile; first < range.end; first += kTile) {
-      const std::int64_t end = terms_.mask_of(queries.sequence).seqlen_k();
-      const Rows keys = terms_.key_rows(queries.sequence, head, tile_positions(first, end, kTile));
+    for (std::int64_t first = seen.begin / kTile * kTile; first < seen.end; first += kTile) {
+      const Rows keys =
+          terms_.key_rows(queries.sequence, head, tile_positions(first, mask.seqlen_k(), kTile));
       if (!pairs_.set_rows(keys)) continue;
       k_.view(terms_.inputs.k, keys);
       pairs_.multiply_s(k_.factor(), k_.columns(), q_.operand());
@@ -101,10 +104,17 @@ class VectorQueryTile final : public QueryTile<Real> {
     d_o_.load(terms_.inputs.d_o, queries);
     own(queries);
     for_keys(queries, [&](const Rows& keys) {
-      v_.view(terms_.inputs.v, keys);
+      v_.load(terms_.inputs.v, keys);
       pairs_.multiply_dp(v_.factor(), v_.columns(), d_o_.operand());
-      visit(keys, pairs_.differentiate(known));
+      visit(keys, pairs_.differentiate(known, fetch_next()));
     });
+  }
+
+  auto fetch_next() const {
+    return [this](std::int64_t part, std::int64_t parts) {
+      k_.fetch_next(part, parts);
+      v_.fetch_next(part, parts);
+    };
   }
 
   const ScoreTerms& terms_;
