@@ -42,7 +42,8 @@ struct Shape {
   std::int64_t row = 0;
   std::int64_t column = 0;
 
-  FMHA_BWD_HOST_DEVICE std::int64_t elements() const { return batch * head * row * column; }
+  FMHA_BWD_HOST_DEVICE std::int64_t rows() const { return batch * head * row; }  // of all heads
+  FMHA_BWD_HOST_DEVICE std::int64_t elements() const { return rows() * column; }
   /// The four indices of element number `element`, counted in row-major order.
   FMHA_BWD_HOST_DEVICE Shape index_of(std::int64_t element) const {
     const std::int64_t row_number = element / column;

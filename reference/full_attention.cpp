@@ -19,11 +19,6 @@
 namespace fmha_bwd {
 namespace {
 
-std::int64_t rows_of(TensorId id, const Problem& problem) {
-  const Shape shape = shape_of(id, problem);
-  return shape.batch * shape.head * shape.row;
-}
-
 /// How many rows a task owns: as many as fit, or half of them where there would be too few tasks for the
 /// cores of a large machine. It does not depend on the machine's own.
 std::int64_t owned_rows(std::int64_t rows, std::int64_t most) {
@@ -33,7 +28,7 @@ std::int64_t owned_rows(std::int64_t rows, std::int64_t most) {
 
 /// Every tile of queries, those that see most first.
 std::vector<Rows> all_query_tiles(const ScoreTerms& terms) {
-  const std::int64_t size = owned_rows(rows_of(TensorId::lse, terms.problem), kOwnedQueries);
+  const std::int64_t size = owned_rows(shape_of(TensorId::lse, terms.problem).rows(), kOwnedQueries);
   std::vector<Rows> tiles;
   for (std::size_t s = 0; s < terms.sequences.size(); ++s) {
     const std::int64_t length = terms.sequences[s].seqlen_q;
@@ -74,7 +69,7 @@ struct QueryTileAt {
 class Chains {
  public:
   explicit Chains(const ScoreTerms& terms)
-      : keys_(owned_rows(rows_of(TensorId::dk, terms.problem), kOwnedKeys)) {
+      : keys_(owned_rows(shape_of(TensorId::dk, terms.problem).rows(), kOwnedKeys)) {
     std::vector<std::vector<Chain>> heads;
     for (std::size_t s = 0; s < terms.sequences.size(); ++s) {
       const std::int64_t tiles_q = divided_up(terms.sequences[s].seqlen_q, kTile);
@@ -173,11 +168,11 @@ class Backward {
       : terms_(terms),
         problem_(terms.problem),
         outputs_(outputs),
-        rows_(rows_of(TensorId::lse, problem_)),
+        rows_(shape_of(TensorId::lse, problem_).rows()),
         query_tiles_([&terms] { return make_query_tile<Real>(terms); }),
         key_tiles_([&terms] { return make_key_tile<Real>(terms); }),
         query_squares_(static_cast<std::size_t>(rows_)),
-        key_squares_(static_cast<std::size_t>(rows_of(TensorId::dk, problem_))) {}
+        key_squares_(static_cast<std::size_t>(shape_of(TensorId::dk, problem_).rows())) {}
 
   AttentionStatistics run(const Workers& workers) {
     const double products = terms_.has_bias ? 7.0 : 5.0;

@@ -19,9 +19,7 @@ double products(const Problem& problem, int of_hdim_q, int of_hdim_v) {
 }
 
 std::int64_t rows_of(TensorId id, const Problem& problem) {
-  if (!has_tensor(problem, id)) return 0;
-  const Shape shape = shape_of(id, problem);
-  return shape.batch * shape.head * shape.row;
+  return has_tensor(problem, id) ? shape_of(id, problem).rows() : 0;
 }
 
 std::int64_t most_rows(const Problem& problem) {

@@ -197,6 +197,8 @@ void remove_saved(const std::filesystem::path& folder, const std::string& option
     files.push_back(tensor_file(reference_folder(folder), id));
   }
   for (const std::filesystem::path& file : files) remove_file(file, option);
+  std::error_code kept;  // where there is more in it
+  std::filesystem::remove(reference_folder(folder), kept);
 }
 
 std::filesystem::path reference_folder(const std::filesystem::path& folder) { return folder / "reference"; }

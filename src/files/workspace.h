@@ -63,7 +63,8 @@ void save_tensor(const std::filesystem::path& folder, TensorId id, const HostTen
 std::filesystem::path reference_folder(const std::filesystem::path& folder);
 
 /// Removes every file in `folder` that has a name of these, so that what is saved next is not mixed with it;
-/// case.txt too. Throws Error (device_error) where one cannot be removed.
+/// case.txt too, and the folder of the reference if nothing is left in it. Throws Error (device_error) where
+/// one cannot be removed.
 void remove_saved(const std::filesystem::path& folder, const std::string& option);
 
 /// Writes dropout_mask.npy, booleans [batch, nhead_q, seqlen_q, seqlen_k]: true where P is kept; false beyond

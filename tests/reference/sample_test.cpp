@@ -204,7 +204,7 @@ TEST(Sample, ClassesAreDisjointAndCompleteForEveryMask) {
         const Sample sample = choose_sample(problem, mask_of(mask), 100, 3);
         for (const auto& [side, shape] :
              {std::pair{&sample.queries, lse}, std::pair{&sample.keys, dk}, std::pair{&sample.bias, dbias}}) {
-          const std::int64_t all = shape.batch * shape.head * shape.row;
+          const std::int64_t all = shape.rows();
           ASSERT_EQ(all_rows(*side), all) << mask;
           ASSERT_EQ(side->rows.size(), static_cast<std::size_t>(std::min<std::int64_t>(all, 100))) << mask;
           ASSERT_TRUE(std::is_sorted(side->rows.begin(), side->rows.end()));

@@ -25,10 +25,7 @@ Problem problem_of_everything() {
 class SampledVerify : public ::testing::Test {
  protected:
   const std::vector<std::int64_t>& rows_of(TensorId id) const { return *reference_.rows_of(id); }
-  std::int64_t rows(TensorId id) const {
-    const Shape shape = shape_of(id, device_.problem());
-    return shape.batch * shape.head * shape.row;
-  }
+  std::int64_t rows(TensorId id) const { return shape_of(id, device_.problem()).rows(); }
   std::int64_t columns(TensorId id) const { return shape_of(id, device_.problem()).column; }
   /// The first row from `row` on that is not in the sample.
   std::int64_t unsampled(TensorId id, std::int64_t row) const {
