@@ -53,10 +53,7 @@ class VectorKeyTile final : public KeyTile<Real> {
       pairs_.set_dx(std::move(kept->dx));
       pairs_.multiply_s(q_.factor(), q_.columns(), k_transposed_.operand());
       pairs_.multiply_dp(d_o_.factor(), d_o_.columns(), v_transposed_.operand());
-      tally = pairs_.differentiate(known, [this](std::int64_t part, std::int64_t parts) {
-        q_.fetch_next(part, parts);
-        d_o_.fetch_next(part, parts);
-      });
+      tally = pairs_.differentiate(known);
       pairs_.add_to_lanes(pairs_.s(), d_o_.operand(), d_o_.columns(), dv_.panels());
       pairs_.add_to_lanes(pairs_.dp(), q_.operand(), q_.columns(), dk_.panels());
       kept->dx = pairs_.take_dx();

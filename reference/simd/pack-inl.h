@@ -104,12 +104,17 @@ class RowPanels {
 
   void clear() { std::fill_n(memory_.get(), divided_up(columns_, kPanel<Real>) * kStride, Real{0}); }
 
-  /// The rows of a tensor with as many columns.
+  /// The rows of a tensor with as many columns. The kTile rows after those are on their way to the cache
+  /// then.
   void load(std::span<const float> tensor, const Rows& rows) {
     direct_ = nullptr;
-    set_next(tensor, rows);
     for (std::int64_t i = 0; i < rows.count(); ++i) {
       const float* source = tensor.data() + rows.row(i) * columns_;
+      if (static_cast<std::size_t>((rows.row(i) + kTile) * columns_) < tensor.size()) {
+        for (std::int64_t c = 0; c < columns_; c += kFloatsOfALine) {
+          __builtin_prefetch(source + kTile * columns_ + c, 0, 2);
+        }
+      }
       for_runs([&](std::int64_t first, std::int64_t length, Real* panel) {
         Convert(source + first, length, panel + i * kPanel<Real>);
       });
@@ -122,20 +127,10 @@ class RowPanels {
       const bool follow_one_another = rows.positions.back() - rows.positions.front() + 1 == rows.count();
       if (columns_ % kLanes<Real> == 0 && follow_one_another) {
         direct_ = tensor.data() + rows.row(0) * columns_;
-        set_next(tensor, rows);
         return;
       }
     }
     load(tensor, rows);
-  }
-
-  /// A part of the kTile rows after those that were loaded are on their way to the cache then: for
-  /// computations that wait for no memory.
-  void fetch_next(std::int64_t part, std::int64_t parts) const {
-    const std::int64_t lines = divided_up(std::ssize(next_), kFloatsOfALine);
-    for (std::int64_t line = lines * part / parts; line < lines * (part + 1) / parts; ++line) {
-      __builtin_prefetch(next_.data() + line * kFloatsOfALine, 0, 2);
-    }
   }
 
   /// The first `count` rows, without padding.
@@ -162,12 +157,6 @@ class RowPanels {
   static constexpr std::int64_t kStride = kRows * kPanel<Real>;
   static constexpr std::int64_t kFloatsOfALine = 16;
 
-  void set_next(std::span<const float> tensor, const Rows& rows) {
-    const auto begin = static_cast<std::size_t>((rows.row(rows.count() - 1) + 1) * columns_);
-    next_ =
-        tensor.subspan(begin, std::min(tensor.size() - begin, static_cast<std::size_t>(kTile * columns_)));
-  }
-
   /// visit(first column, columns, panel) for each panel.
   template <typename Visit>
   void for_runs(const Visit& visit) const {
@@ -179,7 +168,6 @@ class RowPanels {
 
   std::int64_t columns_;
   const Real* direct_ = nullptr;
-  std::span<const float> next_;
   hwy::AlignedFreeUniquePtr<Real[]> memory_;
 };
 

@@ -86,25 +86,22 @@ class Pairs {
 
   /// One step of the online softmax: s becomes exp(S - maximum) * Z with the new maximum of each lane's
   /// scores; `sum` follows, and `shrink` is what sums relative to the old maximum are to be multiplied by.
-  /// Lanes are queries. between(i, n) is called n times, i = 0, 1 .., in between.
-  template <typename Between>
-  void soften(Lanes& maximum, Lanes& sum, Lanes& shrink, const Between& between) {
-    const auto run = [&](auto plain, auto masked) { soften<plain, masked>(maximum, sum, shrink, between); };
+  /// Lanes are queries.
+  void soften(Lanes& maximum, Lanes& sum, Lanes& shrink) {
+    const auto run = [&](auto plain, auto masked) { soften<plain, masked>(maximum, sum, shrink); };
     choose(run);
     RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * Numbers::kStride);
   }
 
   /// s becomes P * Z and dp becomes dX; the squares of the lanes grow, those of the rows are this tile's.
-  /// between(i, n) as in soften.
-  template <typename Between>
-  PairTally differentiate(const KnownRows<Real>& known, const Between& between) {
+  PairTally differentiate(const KnownRows<Real>& known) {
     const Rows& queries = at_.queries();
     for (std::int64_t i = 0; i < queries.count(); ++i) {
       lse_[i] = known.lse[queries.row(i)];
       d_[i] = known.d[queries.row(i)];
     }
     PairTally tally;
-    choose([&](auto plain, auto masked) { tally = differentiate<plain, masked>(between); });
+    choose([&](auto plain, auto masked) { tally = differentiate<plain, masked>(); });
     RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * Numbers::kStride);
     RoundAll(terms_.problem.dtype, dp_->row(0), at_.rows().count() * Numbers::kStride);
     return tally;
@@ -205,15 +202,14 @@ class Pairs {
     return score;
   }
 
-  template <bool kPlain, bool kMasked, typename Between>
-  void soften(Lanes& maximum, Lanes& sum, Lanes& shrink, const Between& between) {
+  template <bool kPlain, bool kMasked>
+  void soften(Lanes& maximum, Lanes& sum, Lanes& shrink) {
     const D d;
     const V none = hn::Set(d, kNone);
     const V scale = hn::Set(d, static_cast<Real>(terms_.problem.scale));
     const Range seen = at_.seen();
     Real* const HWY_RESTRICT tile = s_.row(0);
     for (std::int64_t l = seen.begin; l < seen.end; l += kStep) {
-      between(l / kStep, kOwned / kStep);
       const auto for_rows = [&](const auto& visit) {
         for (const auto& [rows, lanes] : at_.parts()) {
           if (!lanes.contains(l)) continue;
@@ -246,8 +242,8 @@ class Pairs {
     }
   }
 
-  template <bool kPlain, bool kMasked, typename Between>
-  PairTally differentiate(const Between& between) {
+  template <bool kPlain, bool kMasked>
+  PairTally differentiate() {
     const D d;
     const V scale = hn::Set(d, static_cast<Real>(terms_.problem.scale));
     const V negligible = hn::Set(d, static_cast<Real>(kNegligible));
@@ -315,7 +311,6 @@ class Pairs {
     };
     for (const auto& [rows, lanes] : at_.parts()) {
       for (std::int64_t r = rows.begin; r < rows.end; ++r) {
-        between(r, at_.rows().count());
         differentiate_row(r, lanes);
       }
     }

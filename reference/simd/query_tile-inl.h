@@ -37,7 +37,7 @@ class VectorQueryTile final : public QueryTile<Real> {
     own(queries);
     for_keys(queries, [&](const Rows& keys) {
       v_.load(terms_.inputs.v, keys);
-      pairs_.soften(maximum, sum, shrink, fetch_next());
+      pairs_.soften(maximum, sum, shrink);
       for (std::int64_t i = pairs_.seen().begin; i < pairs_.seen().end; ++i) {
         if (shrink[i] != Real{1}) o_.scale_row(i, shrink[i]);
       }
@@ -106,15 +106,8 @@ class VectorQueryTile final : public QueryTile<Real> {
     for_keys(queries, [&](const Rows& keys) {
       v_.load(terms_.inputs.v, keys);
       pairs_.multiply_dp(v_.factor(), v_.columns(), d_o_.operand());
-      visit(keys, pairs_.differentiate(known, fetch_next()));
+      visit(keys, pairs_.differentiate(known));
     });
-  }
-
-  auto fetch_next() const {
-    return [this](std::int64_t part, std::int64_t parts) {
-      k_.fetch_next(part, parts);
-      v_.fetch_next(part, parts);
-    };
   }
 
   const ScoreTerms& terms_;
