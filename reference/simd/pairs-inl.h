@@ -176,10 +176,8 @@ class Pairs {
   HWY_INLINE Score score(V qk, V scale, std::int64_t r, std::int64_t l) const {
     const D d;
     const V one = hn::Set(d, Real{1});
-    Score score;
-    score.s = hn::Mul(qk, scale);
-    score.slope = one;
-    score.size = hn::Abs(score.s);
+    const V s = hn::Mul(qk, scale);
+    Score score = {s, one, hn::Abs(s)};
     if constexpr (!kPlain) {
       const Problem& problem = terms_.problem;
       const auto add = [&](V term) {
