@@ -102,6 +102,7 @@ HWY_INLINE void MultiplyBlock(const Factor<Real>& a, const Real* HWY_RESTRICT a_
   for (std::int64_t begin = 0; begin < depth; begin += a.part) {
     const std::int64_t steps = depth - begin < a.part ? depth - begin : a.part;
     const Real* HWY_RESTRICT element = a_row;
+    HWY_UNROLL(2)
     for (std::int64_t k = 0; k < steps; ++k) {
       hn::Vec<Tag<Real>> term[kVectors];
       HWY_UNROLL(4)
