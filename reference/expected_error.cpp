@@ -96,6 +96,9 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const Magnitude v_mean = row_mean(inputs.v, problem.hdim_v);
   const Magnitude d_o_mean = row_mean(inputs.d_o, problem.hdim_v);
   const Magnitude o_mean = row_mean(exact.o, problem.hdim_v);
+  const Spread dq = spread(exact.dq, problem.hdim_q);
+  const Spread dk = spread(exact.dk, problem.hdim_q);
+  const Spread dv = spread(exact.dv, problem.hdim_v);
   const Spread dsink = spread(exact.dsink, 1);
   const Magnitude q_row = row_norm(q, problem.hdim_q);
   const Magnitude d_o_row = row_norm(d_o, problem.hdim_v);
@@ -118,7 +121,8 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     const double score = sum_error(problem.hdim_q) * scale * q_row.*row * k.rms +
                          scale * growth_error(problem.hdim_q, q_mean.*row, k_mean.rms) +
                          kSumRoundoff * statistics.max_score;
-    const double lse = score + sum_error(problem.seqlen_k);
+    const double lse = score + sum_error(problem.seqlen_k) +
+                       kSumRoundoff * std::log1p(static_cast<double>(problem.seqlen_k));
     const double relative = std::hypot(rounding, score + lse);
     const double along_keys = std::hypot(relative, sum_error(problem.seqlen_k));
     const double along_queries = std::hypot(relative, sum_error(queries));
@@ -135,13 +139,16 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
                    keep_scale * growth_error(problem.hdim_v, d_o_mean.*row, v_mean.rms));
     const double slope =
         problem.softcap > 0.0F ? kSumRoundoff + 2.0 * score / static_cast<double>(problem.softcap) : 0.0;
-    errors.dq.*element =
+    // An LSE that errs takes every P of its row along, and where rows are alike those of a column too.
+    errors.dq.*element = std::hypot(
         scale * k.*element *
-        std::hypot(along_keys * rows.dx.*row, slope * rows.ds.*row, rows.p_slope.*row * difference);
-    errors.dk.*element = scale * q.*element *
-                         std::hypot(along_queries * columns.dx.*row, slope * columns.ds.*row,
-                                    columns.p_slope.*row * difference);
-    errors.dv.*element = along_queries * columns.kept.*row * d_o.*element;
+            std::hypot(along_keys * rows.dx.*row, slope * rows.ds.*row, rows.p_slope.*row * difference),
+        lse * dq.*element);
+    errors.dk.*element = std::hypot(scale * q.*element *
+                                        std::hypot(along_queries * columns.dx.*row, slope * columns.ds.*row,
+                                                   columns.p_slope.*row * difference),
+                                    lse * dk.*element);
+    errors.dv.*element = std::hypot(along_queries * columns.kept.*row * d_o.*element, lse * dv.*element);
     errors.dbias.*element =
         std::sqrt(pairs_of_dbias.*element) * std::hypot(relative * rows.ds.*row, rows.p.*row * difference);
     errors.dsink.*element = std::hypot((lse + sum_error(rows_of_head)) * statistics.sink_p_d.*row,
@@ -158,15 +165,23 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
       const double d = std::hypot(d_o_row.*row * std::hypot(own_o_error, rounding * own_o, along_v * own_o),
                                   growth_error(problem.hdim_v, d_o_mean.*row, own_o));
       errors.rows.o.push_back(own_o_error);
-      errors.rows.dq.push_back(scale * k.row_rms *
-                               std::hypot(std::hypot(along_keys * std::sqrt(x.dx), slope * std::sqrt(x.ds)),
-                                          std::sqrt(x.p_slope) * dp, d));
+      const double own_dq = rms_of_row(exact.dq, static_cast<std::int64_t>(i), problem.hdim_q);
+      errors.rows.dq.push_back(
+          std::hypot(scale * k.row_rms *
+                         std::hypot(std::hypot(along_keys * std::sqrt(x.dx), slope * std::sqrt(x.ds)),
+                                    std::sqrt(x.p_slope) * dp, d),
+                     lse * own_dq));
     }
-    for (const Squares& x : statistics.key_squares) {
-      errors.rows.dk.push_back(scale * q.row_rms *
-                               std::hypot(along_queries * std::sqrt(x.dx), slope * std::sqrt(x.ds),
-                                          std::sqrt(x.p_slope) * difference));
-      errors.rows.dv.push_back(along_queries * std::sqrt(x.kept) * d_o.row_rms);
+    for (std::size_t j = 0; j < statistics.key_squares.size(); ++j) {
+      const Squares& x = statistics.key_squares[j];
+      const double own_dk = rms_of_row(exact.dk, static_cast<std::int64_t>(j), problem.hdim_q);
+      const double own_dv = rms_of_row(exact.dv, static_cast<std::int64_t>(j), problem.hdim_v);
+      errors.rows.dk.push_back(
+          std::hypot(scale * q.row_rms *
+                         std::hypot(along_queries * std::sqrt(x.dx), slope * std::sqrt(x.ds),
+                                    std::sqrt(x.p_slope) * difference),
+                     lse * own_dk));
+      errors.rows.dv.push_back(std::hypot(along_queries * std::sqrt(x.kept) * d_o.row_rms, lse * own_dv));
     }
   }
   return errors;

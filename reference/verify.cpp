@@ -224,6 +224,11 @@ std::int64_t unwritten(const HostTensor& tensor, const std::vector<std::int64_t>
   return count;
 }
 
+void check_shape(const HostTensor& actual, const std::vector<float>& other) {
+  if (std::ssize(other) == actual.shape.elements()) return;
+  throw std::invalid_argument("compare: the other tensor does not have the same shape");
+}
+
 Reference with_expected(const Problem& problem, const AttentionInputs& inputs, Reference reference) {
   reference.expected = expected_errors(problem, inputs, reference.exact);
   return reference;
@@ -290,16 +295,25 @@ TensorVerdict verify(TensorId id, const HostTensor& actual, const Reference& ref
 }
 
 TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<float>& other,
+                      const Reference& reference) {
+  check_shape(actual, other);
+  Budget budget = budget_for(actual, reference.exact.of(id), reference.textbook.of(id),
+                             reference.expected.of(id), reference.expected.rows.of(id));
+  budget.max *= kOtherImplementation;
+  budget.l2 *= kOtherImplementation;
+  for (double& row : budget.rows) row *= kOtherImplementation;
+  return judge(id, actual, values_of(actual), {other.begin(), other.end()}, nullptr, budget);
+}
+
+TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<float>& other,
                       const TensorVerdict& judged) {
-  const std::vector<float> values = values_of(actual);
-  if (other.size() != values.size()) {
-    throw std::invalid_argument("compare: the other tensor does not have the same shape");
-  }
+  check_shape(actual, other);
   Norms size;
   for (const float value : other) {
     if (std::isfinite(value)) size.add(std::abs(static_cast<double>(value)));
   }
-  return judge(id, actual, values, {other.begin(), other.end()}, nullptr, budget_beside(judged, size));
+  return judge(id, actual, values_of(actual), {other.begin(), other.end()}, nullptr,
+               budget_beside(judged, size));
 }
 
 }  // namespace fmha_bwd

@@ -85,11 +85,16 @@ TensorVerdict verify(TensorId id, const HostTensor& actual, const Reference& ref
 
 inline constexpr double kOtherImplementation = 1.25;
 
-/// One of outputs_of(problem) against another implementation's, of all rows. `judged` is what verify() said
-/// of the same tensor: its budgets are taken, times kOtherImplementation, and in proportion to the size of
-/// the tensor and of the part that was compared; for a row, as where nothing is known of it. They leave room
-/// for the other's own errors, since a correct implementation takes about a third of its budget, and for
-/// extremes that a sample has not seen.
+/// One of outputs_of(problem) against another implementation's, of all rows, by the budgets of verify() times
+/// kOtherImplementation, which leaves room for the other's own errors, since a correct implementation takes
+/// about a third of its budget. `reference` has all rows. Throws std::invalid_argument where the shapes
+/// differ.
+TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<float>& other,
+                      const Reference& reference);
+
+/// The same beside a reference that has some of the rows. `judged` is what verify() said of the same tensor:
+/// its budgets are taken in proportion to the size of the tensor and of the part that was compared; for a
+/// row, as where nothing is known of it. That leaves room for extremes that a sample has not seen, too.
 TensorVerdict compare(TensorId id, const HostTensor& actual, const std::vector<float>& other,
                       const TensorVerdict& judged);
 

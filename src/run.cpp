@@ -138,12 +138,12 @@ class Run {
           planned_reference(plan_, problem_, mask, inputs_.values(), outputs, options_.fill.seed, told());
       judge(problem_, outputs, *reference, result);
     }
-    if (options_.reference == ReferenceOn::device) {
+    if (reference && options_.reference == ReferenceOn::device) {
       progress_.step(fmt::format("{}: the device's reference", name));
       if (!third_opinion_) {
         third_opinion_ = std::make_unique<ThirdOpinion>(problem_, options_.masks, backend_, inputs_.values());
       }
-      third_opinion_->compare_with(outputs, result);
+      third_opinion_->compare_with(outputs, *reference, result);
     }
     if (options_.check_determinism) {
       progress_.step(fmt::format("{}: determinism", name));

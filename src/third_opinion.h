@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "kernels/backend.h"
 #include "reference/inputs.h"
+#include "reference/verify.h"
 #include "src/outputs.h"
 
 namespace fmha_bwd {
@@ -19,9 +20,10 @@ class ThirdOpinion {
   ThirdOpinion(const Problem& problem, const std::vector<MaskSpec>& masks, Backend& backend,
                const AttentionInputs& inputs);
 
-  /// Computes the mask's outputs again and compares all rows with them, by the budgets of the verdicts that
-  /// `result` has; not those tensors of which a sample has zeros alone.
-  void compare_with(const Outputs& outputs, MaskResult& result);
+  /// Computes the mask's outputs again and compares all rows with them, by the budgets of the reference, or
+  /// of a sample by those of the verdicts that `result` has; not those tensors of which a sample has zeros
+  /// alone.
+  void compare_with(const Outputs& outputs, const Reference& reference, MaskResult& result);
 
  private:
   Problem problem_;  // in fp32, bhsd and without padding

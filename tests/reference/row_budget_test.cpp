@@ -1,6 +1,7 @@
 // Each row of a tensor has a budget of its own: reference/verify.h.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "reference/verify.h"
@@ -108,6 +109,28 @@ TEST(RowBudget, TheThirdOpinionHasOneToo) {
   const TensorVerdict judged = verdict_of(right);
   EXPECT_TRUE(compare(TensorId::dq, tensor_from(right, shape, DType::fp32), right, judged).passed);
   EXPECT_FALSE(compare(TensorId::dq, tensor_from(wrong, shape, DType::fp32), right, judged).passed);
+}
+
+TEST(RowBudget, TheThirdOpinionHasThatOfEachRowWhereAllAreKnown) {
+  // One row errs by more than its share, as the textbook does in it.
+  Reference reference;
+  reference.exact.dq = one_large_row();
+  reference.textbook.dq = off_by(reference.exact.dq, 1e-2);
+  reference.expected.rows.dq.assign(kRows, 0.0);
+  const std::vector<float> right = off_by(reference.exact.dq, 0.0);
+  const auto passes = [&](float error) {
+    std::vector<float> values = right;
+    set_row(values, kLate, 1.0F + error);
+    const HostTensor actual = tensor_from(values, {1, 1, kRows, kColumns}, DType::fp32);
+    return compare(TensorId::dq, actual, right, reference).passed;
+  };
+  EXPECT_FALSE(passes(0.3F));
+  set_row(reference.textbook.dq, kLate, 1.3F);
+  EXPECT_TRUE(passes(0.3F));
+  EXPECT_TRUE(passes(0.99F * 0.3F * static_cast<float>(kRowFactor * kOtherImplementation)));
+  EXPECT_FALSE(passes(1.01F * 0.3F * static_cast<float>(kRowFactor * kOtherImplementation)));
+  EXPECT_THROW(compare(TensorId::dq, tensor_from(right, {1, 1, kRows, kColumns}, DType::fp32), {}, reference),
+               std::invalid_argument);
 }
 
 }  // namespace
