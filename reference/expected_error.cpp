@@ -139,7 +139,6 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
                    keep_scale * growth_error(problem.hdim_v, d_o_mean.*row, v_mean.rms));
     const double slope =
         problem.softcap > 0.0F ? kSumRoundoff + 2.0 * score / static_cast<double>(problem.softcap) : 0.0;
-    // An LSE that errs takes every P of its row along, and where rows are alike those of a column too.
     errors.dq.*element = std::hypot(
         scale * k.*element *
             std::hypot(along_keys * rows.dx.*row, slope * rows.ds.*row, rows.p_slope.*row * difference),

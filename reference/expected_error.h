@@ -16,22 +16,22 @@
 // exponent, and |.| of a row or a column of a matrix its 2-norm (ScoreNorms):
 //
 //   s        = 2^-24 (sqrt(hdim_q) |scale| |Q_i| rms(K) + the largest sum of a score's terms) + |scale| g
-//   LSE      : s + 2^-24 sqrt(seqlen_k)
+//   LSE      : l = s + 2^-24 (sqrt(seqlen_k) + log(1 + seqlen_k))
 //   O        : r |P Z| rms(V), and rounded
 //   D        : |dO_i| times the error of O, and its own sum's, with g |D|
-//   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V) / (1 - probability) + g |D|, for dP is
-//   as
-//              large as its mean
+//   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V) / (1 - probability) + g |D|, for dP
+//              is as large as its mean
 //   dS/dx    : f = 2^-24 + 2 s / softcap; 0 without a soft-cap
-//   dQ       : scale rms(K) (r |dX_i| + f |dS_i| + |P dS/dx|_i e)
-//   dK       : scale rms(Q) (r |dX^T_j| + f |dS^T_j| + |P dS/dx|_j e)
-//   dV       : r |P Z|_j rms(dO)
+//   dQ       : scale rms(K) (r |dX_i| + f |dS_i| + |P dS/dx|_i e) + l |dQ|
+//   dK       : scale rms(Q) (r |dX^T_j| + f |dS^T_j| + |P dS/dx|_j e) + l |dK|
+//   dV       : r |P Z|_j rms(dO) + l |dV|
 //   dBias    : r dS + P e, for an element the sum of one or more pairs
 //   dSink    : s |p D| + |p| the error of D + r |dSink|, with p = exp(sink - LSE) of the rows of a head; the
 //              last for what all rows share, such as the rounding of 1 / (1 - probability)
 //
-// where r of a sum over n pairs also holds that sum's 2^-24 sqrt(n). The rounding of the outputs O, dQ, dK,
-// dV and dBias to their type is added by verify(), which knows their size.
+// where l |.| is of an LSE that errs, which takes all P of its row along, and where rows are alike all of a
+// column; and where r of a sum over n pairs also holds that sum's 2^-24 sqrt(n). The rounding of the outputs
+// O, dQ, dK, dV and dBias to their type is added by verify(), which knows their size.
 #pragma once
 
 #include <vector>

@@ -86,6 +86,22 @@ TEST(ExpectedError, OfDvIsTheTypesRoundingTimesTheWeights) {
   EXPECT_NEAR(expected_errors(problem, inputs, exact).dv.rms, 0x1p-8 / std::sqrt(3.0) * 10.0, 1e-6);
 }
 
+TEST(ExpectedError, OfDvHoldsWhatAnLseMayErrInAllRowsAlike) {
+  // All scores are 0 and LSE = log 43 = 3.76, which may be off by 2^-23; then so are all P, and all terms of
+  // dV.
+  Problem problem{1, 1, 1, 76, 43, 32, 64, DType::fp32, 0.0F};
+  AttentionInputs inputs = draw_inputs(problem, {.standard_deviation = 3.0F});
+  inputs.d_o.assign(inputs.d_o.size(), 1.0F);
+  const ExactAttention exact = exact_attention(problem, kNoMask, inputs);
+  const ExpectedErrors expected = expected_errors(problem, inputs, exact);
+  EXPECT_NEAR(exact.dv.front(), 76.0 / 43.0, 1e-12);
+  for (const double error :
+       {expected.dv.rms, expected.dv.row_rms, expected.dv.max, expected.rows.dv.back()}) {
+    EXPECT_GT(error, 0x1p-22 * 76.0 / 43.0);
+    EXPECT_LT(error, 0x1p-20 * 76.0 / 43.0);
+  }
+}
+
 TEST(ExpectedError, OfEveryFeatureIsAboutWhatTheTextbookErrs) {
   for (const DType dtype : {DType::fp16, DType::bf16, DType::fp32}) {
     Problem problem{2, 4, 2, 128, 192, 64, 32, dtype, 0.125F};
