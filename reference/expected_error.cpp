@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <numeric>
 
@@ -56,6 +57,17 @@ Magnitude row_mean(const std::vector<Real>& tensor, std::int64_t columns) {
   return {std::sqrt(squares * static_cast<double>(columns) / static_cast<double>(tensor.size())), largest};
 }
 
+/// What all rows of a tensor share: the rms of the means of its columns.
+double column_mean(const std::vector<float>& tensor, std::int64_t columns) {
+  if (tensor.empty()) return 0.0;
+  std::vector<double> sums(static_cast<std::size_t>(columns));
+  for (auto row = tensor.begin(); row != tensor.end(); row += columns) {
+    std::transform(sums.begin(), sums.end(), row, sums.begin(), std::plus<>());
+  }
+  const double squares = std::inner_product(sums.begin(), sums.end(), sums.begin(), 0.0);
+  return std::sqrt(squares * static_cast<double>(columns)) / static_cast<double>(tensor.size());
+}
+
 /// Of the elements of one row.
 double rms_of_row(const std::vector<double>& tensor, std::int64_t row, std::int64_t columns) {
   const auto begin = tensor.begin() + row * columns;
@@ -96,6 +108,8 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
   const Magnitude v_mean = row_mean(inputs.v, problem.hdim_v);
   const Magnitude d_o_mean = row_mean(inputs.d_o, problem.hdim_v);
   const Magnitude o_mean = row_mean(exact.o, problem.hdim_v);
+  const double q_shared = column_mean(inputs.q, problem.hdim_q);
+  const double k_shared = column_mean(inputs.k, problem.hdim_q);
   const Spread dq = spread(exact.dq, problem.hdim_q);
   const Spread dk = spread(exact.dk, problem.hdim_q);
   const Spread dv = spread(exact.dv, problem.hdim_v);
@@ -134,19 +148,23 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     errors.d.*element =
         std::hypot(d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms),
                    growth_error(problem.hdim_v, d_o_mean.*row, o_mean.rms));
-    const double difference =
-        std::hypot(errors.d.*element, keep_scale * along_v * d_o_row.*row * v.rms,
-                   keep_scale * growth_error(problem.hdim_v, d_o_mean.*row, v_mean.rms));
+    const double dp = std::hypot(keep_scale * along_v * d_o_row.*row * v.rms,
+                                 keep_scale * growth_error(problem.hdim_v, d_o_mean.*row, v_mean.rms));
+    const double difference = std::hypot(errors.d.*element, dp);
+    const double alike = std::hypot(dp, along_v * d_o_row.*row * o.rms,
+                                    growth_error(problem.hdim_v, d_o_mean.*row, o_mean.rms));
+    const double alike_keys = scale * alike * k_shared * std::sqrt(static_cast<double>(problem.seqlen_k));
+    const double alike_queries = scale * alike * q_shared * std::sqrt(static_cast<double>(queries));
     const double slope =
         problem.softcap > 0.0F ? kSumRoundoff + 2.0 * score / static_cast<double>(problem.softcap) : 0.0;
     errors.dq.*element = std::hypot(
         scale * k.*element *
             std::hypot(along_keys * rows.dx.*row, slope * rows.ds.*row, rows.p_slope.*row * difference),
-        lse * dq.*element);
+        rows.p_slope.*row * alike_keys, lse * dq.*element);
     errors.dk.*element = std::hypot(scale * q.*element *
                                         std::hypot(along_queries * columns.dx.*row, slope * columns.ds.*row,
                                                    columns.p_slope.*row * difference),
-                                    lse * dk.*element);
+                                    columns.p_slope.*row * alike_queries, lse * dk.*element);
     errors.dv.*element = std::hypot(along_queries * columns.kept.*row * d_o.*element, lse * dv.*element);
     errors.dbias.*element =
         std::sqrt(pairs_of_dbias.*element) * std::hypot(relative * rows.ds.*row, rows.p.*row * difference);
@@ -155,8 +173,6 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     if (element != &Spread::row_rms) continue;
     // D errs by one number in a row, which dQ then has times the sum of P K: no larger than K, and not to be
     // added up in quadrature over the keys.
-    const double dp = std::hypot(keep_scale * along_v * d_o_row.*row * v.rms,
-                                 keep_scale * growth_error(problem.hdim_v, d_o_mean.*row, v_mean.rms));
     for (std::size_t i = 0; i < statistics.query_squares.size(); ++i) {
       const Squares& x = statistics.query_squares[i];
       const double own_o = rms_of_row(exact.o, static_cast<std::int64_t>(i), problem.hdim_v);
@@ -179,7 +195,7 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
           std::hypot(scale * q.row_rms *
                          std::hypot(along_queries * std::sqrt(x.dx), slope * std::sqrt(x.ds),
                                     std::sqrt(x.p_slope) * difference),
-                     lse * own_dk));
+                     std::sqrt(x.p_slope) * alike_queries, lse * own_dk));
       errors.rows.dv.push_back(std::hypot(along_queries * std::sqrt(x.kept) * d_o.row_rms, lse * own_dv));
     }
   }

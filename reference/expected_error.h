@@ -22,16 +22,18 @@
 //   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V) / (1 - probability) + g |D|, for dP
 //              is as large as its mean
 //   dS/dx    : f = 2^-24 + 2 s / softcap; 0 without a soft-cap
-//   dQ       : scale rms(K) (r |dX_i| + f |dS_i| + |P dS/dx|_i e) + l |dQ|
-//   dK       : scale rms(Q) (r |dX^T_j| + f |dS^T_j| + |P dS/dx|_j e) + l |dK|
+//   dQ       : scale rms(K) (r |dX_i| + f |dS_i| + |P dS/dx|_i e) + scale mean(K) |P dS/dx|_i a + l |dQ|
+//   dK       : scale rms(Q) (r |dX^T_j| + f |dS^T_j| + |P dS/dx|_j e) + scale mean(Q) |P dS/dx|_j a + l |dK|
 //   dV       : r |P Z|_j rms(dO) + l |dV|
 //   dBias    : r dS + P e, for an element the sum of one or more pairs
 //   dSink    : s |p D| + |p| the error of D + r |dSink|, with p = exp(sink - LSE) of the rows of a head; the
 //              last for what all rows share, such as the rounding of 1 / (1 - probability)
 //
 // where l |.| is of an LSE that errs, which takes all P of its row along, and where rows are alike all of a
-// column; and where r of a sum over n pairs also holds that sum's 2^-24 sqrt(n). The rounding of the outputs
-// O, dQ, dK, dV and dBias to their type is added by verify(), which knows their size.
+// column; a, sqrt(n) times the errors of the sums in e, is of those that are alike for all n keys or queries;
+// mean(.) is what all rows have in common; and where r of a sum over n pairs also holds that sum's 2^-24
+// sqrt(n). The rounding of the outputs O, dQ, dK, dV and dBias to their type is added by verify(), which
+// knows their size.
 #pragma once
 
 #include <vector>
