@@ -72,7 +72,7 @@ TEST(Failure, OfATaskWhileTheOneBeforeItHasTheTurnEndsTheOneAfterIt) {
   // One tile of queries: all chains take turns at the same one, and spend much of their time on it.
   const Problem one_tile{1, 1, 1, 100, 4000, 256, 1, DType::fp16, 0.1F};
   const AttentionInputs inputs = draw_inputs(one_tile, {});
-  expect_an_end([&] { exact_attention(one_tile, kNoMask, inputs, {.threads = 6}); }, 150);
+  expect_an_end([&] { exact_attention(one_tile, kNoMask, inputs, {.threads = 6}); }, 60);
 }
 
 TEST(Failure, OfOneTaskOfASampleEndsAllOthers) {
