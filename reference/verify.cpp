@@ -79,13 +79,20 @@ std::vector<double> row_sizes(const std::vector<double>& truth, std::int64_t row
                     [&](std::int64_t i) { return std::isfinite(truth[i]) ? std::abs(truth[i]) : 0.0; });
 }
 
+/// dBias has none: what a row of it errs, that of a query which sees one key say, has nothing to do with its
+/// size.
+bool has_row_budgets(TensorId id, std::int64_t columns) {
+  const bool has = id == TensorId::o || id == TensorId::dq || id == TensorId::dk || id == TensorId::dv;
+  return has && columns >= kLeastColumnsOfRows;
+}
+
 /// Looks for rows whose errors are too large for them: verify.h has the rule. The largest error of the worst
 /// one comes first in `worst` where no element is wrong by itself.
 void judge_rows(const std::vector<float>& values, const std::vector<double>& truth, const HostTensor& tensor,
                 const Budget& budget, double truth_l2, TensorVerdict& verdict,
                 std::vector<WrongElement>& worst) {
   const std::int64_t columns = tensor.shape.column;
-  if (columns < kLeastColumnsOfRows || truth_l2 == 0.0) return;
+  if (!has_row_budgets(verdict.id, columns) || truth_l2 == 0.0) return;
   const std::int64_t rows = verdict.compared / columns;
   const auto difference = [&](std::int64_t i) { return error_of(values[i], truth[i], tensor.dtype); };
   const std::vector<double> errors = row_errors(rows, columns, difference);

@@ -31,10 +31,11 @@ void set_row(std::vector<float>& values, std::int64_t row, float value) {
   std::fill_n(values.begin() + row * kColumns, kColumns, value);
 }
 
-TensorVerdict verdict_of(const std::vector<float>& values, std::int64_t columns = kColumns) {
+TensorVerdict verdict_of(const std::vector<float>& values, std::int64_t columns = kColumns,
+                         TensorId id = TensorId::dq) {
   const std::vector<double> truth = one_large_row();
   const Shape shape = {1, 1, kRows * kColumns / columns, columns};
-  return verify(TensorId::dq, tensor_from(values, shape, DType::fp32), truth, off_by(truth, 1e-2), {});
+  return verify(id, tensor_from(values, shape, DType::fp32), truth, off_by(truth, 1e-2), {});
 }
 
 TEST(RowBudget, HoldsRowsThatErrAsTheTextbookDoes) {
@@ -99,6 +100,13 @@ TEST(RowBudget, IsNotForTensorsOfFewColumns) {
   std::vector<float> values = off_by(one_large_row(), 1e-2);
   values[kLate * kColumns] = 0.0F;
   EXPECT_TRUE(verdict_of(values, kLeastColumnsOfRows / 2).passed);
+}
+
+TEST(RowBudget, IsNotForDbias) {
+  std::vector<float> values = off_by(one_large_row(), 1e-2);
+  set_row(values, kLate, 0.0F);
+  EXPECT_FALSE(verdict_of(values, kColumns, TensorId::dv).passed);
+  EXPECT_TRUE(verdict_of(values, kColumns, TensorId::dbias).passed);
 }
 
 TEST(RowBudget, TheThirdOpinionHasOneToo) {
