@@ -135,8 +135,8 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     const double score = sum_error(problem.hdim_q) * scale * q_row.*row * k.rms +
                          scale * growth_error(problem.hdim_q, q_mean.*row, k_mean.rms) +
                          kSumRoundoff * statistics.max_score;
-    const double lse = score + sum_error(problem.seqlen_k) +
-                       kSumRoundoff * std::log1p(static_cast<double>(problem.seqlen_k));
+    const double lse = score + sum_error(problem.seqlen_k);
+    const double shared = lse + kSumRoundoff * std::log1p(static_cast<double>(problem.seqlen_k));
     const double relative = std::hypot(rounding, score + lse);
     const double along_keys = std::hypot(relative, sum_error(problem.seqlen_k));
     const double along_queries = std::hypot(relative, sum_error(queries));
@@ -145,14 +145,13 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     errors.lse.*element = lse;
     const double o_error = along_keys * rows.kept.*row;
     errors.o.*element = o_error * v.*element;
-    errors.d.*element =
-        std::hypot(d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms, along_v * o.rms),
-                   growth_error(problem.hdim_v, d_o_mean.*row, o_mean.rms));
+    const double d_sum =
+        std::hypot(along_v * d_o_row.*row * o.rms, growth_error(problem.hdim_v, d_o_mean.*row, o_mean.rms));
+    errors.d.*element = std::hypot(d_o_row.*row * std::hypot(o_error * v.rms, rounding * o.rms), d_sum);
     const double dp = std::hypot(keep_scale * along_v * d_o_row.*row * v.rms,
                                  keep_scale * growth_error(problem.hdim_v, d_o_mean.*row, v_mean.rms));
     const double difference = std::hypot(errors.d.*element, dp);
-    const double alike = std::hypot(dp, along_v * d_o_row.*row * o.rms,
-                                    growth_error(problem.hdim_v, d_o_mean.*row, o_mean.rms));
+    const double alike = std::hypot(dp, d_sum);
     const double alike_keys = scale * alike * k_shared * std::sqrt(static_cast<double>(problem.seqlen_k));
     const double alike_queries = scale * alike * q_shared * std::sqrt(static_cast<double>(queries));
     const double slope =
@@ -160,12 +159,12 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
     errors.dq.*element = std::hypot(
         scale * k.*element *
             std::hypot(along_keys * rows.dx.*row, slope * rows.ds.*row, rows.p_slope.*row * difference),
-        rows.p_slope.*row * alike_keys, lse * dq.*element);
+        rows.p_slope.*row * alike_keys, shared * dq.*element);
     errors.dk.*element = std::hypot(scale * q.*element *
                                         std::hypot(along_queries * columns.dx.*row, slope * columns.ds.*row,
                                                    columns.p_slope.*row * difference),
-                                    columns.p_slope.*row * alike_queries, lse * dk.*element);
-    errors.dv.*element = std::hypot(along_queries * columns.kept.*row * d_o.*element, lse * dv.*element);
+                                    columns.p_slope.*row * alike_queries, shared * dk.*element);
+    errors.dv.*element = std::hypot(along_queries * columns.kept.*row * d_o.*element, shared * dv.*element);
     errors.dbias.*element =
         std::sqrt(pairs_of_dbias.*element) * std::hypot(relative * rows.ds.*row, rows.p.*row * difference);
     errors.dsink.*element = std::hypot((lse + sum_error(rows_of_head)) * statistics.sink_p_d.*row,
@@ -185,7 +184,7 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
           std::hypot(scale * k.row_rms *
                          std::hypot(std::hypot(along_keys * std::sqrt(x.dx), slope * std::sqrt(x.ds)),
                                     std::sqrt(x.p_slope) * dp, d),
-                     lse * own_dq));
+                     shared * own_dq));
     }
     for (std::size_t j = 0; j < statistics.key_squares.size(); ++j) {
       const Squares& x = statistics.key_squares[j];
@@ -195,8 +194,8 @@ ExpectedErrors expected_errors(const Problem& problem, const AttentionInputs& in
           std::hypot(scale * q.row_rms *
                          std::hypot(along_queries * std::sqrt(x.dx), slope * std::sqrt(x.ds),
                                     std::sqrt(x.p_slope) * difference),
-                     std::sqrt(x.p_slope) * alike_queries, lse * own_dk));
-      errors.rows.dv.push_back(std::hypot(along_queries * std::sqrt(x.kept) * d_o.row_rms, lse * own_dv));
+                     std::sqrt(x.p_slope) * alike_queries, shared * own_dk));
+      errors.rows.dv.push_back(std::hypot(along_queries * std::sqrt(x.kept) * d_o.row_rms, shared * own_dv));
     }
   }
   return errors;

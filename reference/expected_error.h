@@ -16,7 +16,7 @@
 // exponent, and |.| of a row or a column of a matrix its 2-norm (ScoreNorms):
 //
 //   s        = 2^-24 (sqrt(hdim_q) |scale| |Q_i| rms(K) + the largest sum of a score's terms) + |scale| g
-//   LSE      : l = s + 2^-24 (sqrt(seqlen_k) + log(1 + seqlen_k))
+//   LSE      : s + 2^-24 sqrt(seqlen_k); l = that + 2^-24 log(1 + seqlen_k), with its own rounding
 //   O        : r |P Z| rms(V), and rounded
 //   D        : |dO_i| times the error of O, and its own sum's, with g |D|
 //   dP - D   : e = the error of D + 2^-24 sqrt(hdim_v) |dO_i| rms(V) / (1 - probability) + g |D|, for dP

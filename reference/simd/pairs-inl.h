@@ -88,8 +88,7 @@ class Pairs {
   /// scores; `sum` follows, and `shrink` is what sums relative to the old maximum are to be multiplied by.
   /// Lanes are queries.
   void soften(Lanes& maximum, Lanes& sum, Lanes& shrink) {
-    const auto run = [&](auto plain, auto masked) { soften<plain, masked>(maximum, sum, shrink); };
-    choose(run);
+    choose([&](auto plain, auto masked) { soften<plain, masked>(maximum, sum, shrink); });
     RoundAll(terms_.problem.dtype, s_.row(0), at_.rows().count() * Numbers::kStride);
   }
 
