@@ -97,8 +97,34 @@ TEST(ExpectedError, OfDvHoldsWhatAnLseMayErrInAllRowsAlike) {
   EXPECT_NEAR(exact.dv.front(), 76.0 / 43.0, 1e-12);
   for (const double error :
        {expected.dv.rms, expected.dv.row_rms, expected.dv.max, expected.rows.dv.back()}) {
-    EXPECT_GT(error, 0x1p-22 * 76.0 / 43.0);
+    EXPECT_GT(error, 10.0 * 0x1p-24 * 76.0 / 43.0);  // sqrt(43) + log(44) = 10.34 of them
     EXPECT_LT(error, 0x1p-20 * 76.0 / 43.0);
+  }
+}
+
+TEST(ExpectedError, OfDkHoldsWhatTheSumsErrAlikeForAllQueries) {
+  // One key, so that P = 1, and 100 queries alike: the error of their dP - D, about 2^-24 sqrt(88) / 3 times
+  // the sum 44 for each of dP and D, times 100 scale Q = 12.5.
+  const Problem problem{1, 1, 1, 100, 1, 16, 88, DType::fp32, 0.25F};
+  const AttentionInputs inputs{std::vector<float>(1600, 0.5F), std::vector<float>(16, 0.5F),
+                               std::vector<float>(88, 0.5F), std::vector<float>(8800, 1.0F)};
+  const ExpectedErrors expected = expected_errors(problem, inputs, exact_attention(problem, kNoMask, inputs));
+  for (const double error :
+       {expected.dk.rms, expected.dk.row_rms, expected.dk.max, expected.rows.dk.back()}) {
+    EXPECT_GT(error, 1.4e-4);
+    EXPECT_LT(error, 2e-4);
+  }
+}
+
+TEST(ExpectedError, OfDqHoldsWhatTheSumsErrAlikeForAllKeys) {
+  // The same with 100 keys, P = 1 / 100, and one query: 100 P scale K = 0.125.
+  const Problem problem{1, 1, 1, 1, 100, 16, 88, DType::fp32, 0.25F};
+  const AttentionInputs inputs{std::vector<float>(16, 0.5F), std::vector<float>(1600, 0.5F),
+                               std::vector<float>(8800, 0.5F), std::vector<float>(88, 1.0F)};
+  const ExpectedErrors expected = expected_errors(problem, inputs, exact_attention(problem, kNoMask, inputs));
+  for (const double error : {expected.dq.rms, expected.dq.row_rms, expected.dq.max}) {
+    EXPECT_GT(error, 1.4e-6);
+    EXPECT_LT(error, 2e-6);
   }
 }
 
