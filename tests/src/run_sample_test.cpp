@@ -12,6 +12,7 @@
 #include "reference/sample.h"
 #include "src/files/case_file.h"
 #include "tests/src/faulty_backend.h"
+#include "tests/src/files/files_test.h"
 #include "tests/src/options_of.h"
 #include "tests/src/outcome.h"
 
@@ -178,10 +179,8 @@ TEST(RunReference, OnTheDeviceTakesAllMasksInTurn) {
 
 class SampledFolder : public testing::Test {
  protected:
-  SampledFolder() { fs::remove_all(folder_); }
-  ~SampledFolder() override { fs::remove_all(folder_); }
-
-  fs::path folder_ = fs::path(testing::TempDir()) / "fmha_bwd_sampled_run";
+  TestFolder parent_;
+  fs::path folder_ = parent_.path() / "run";
 };
 
 TEST_F(SampledFolder, HasTheOutputsAndNoReference) {
