@@ -9,4 +9,10 @@ namespace fmha_bwd {
 /// is none.
 double median(std::vector<double> samples);
 
+/// NaN where there is no sample.
+double mean(const std::vector<double>& samples);
+
+/// Of the population that `samples` are from (divided by their number less one). NaN for fewer than two.
+double standard_deviation(const std::vector<double>& samples);
+
 }  // namespace fmha_bwd

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/result.h"
+#include "src/commands/command.h"
 #include "src/device_choice.h"
 #include "src/options.h"
 #include "src/progress.h"
@@ -113,6 +114,9 @@ int failed(const Console& console, ExitCode code, std::string_view message) {
 
 int run_program(int argc, const char* const* argv, const Console& console, const Decorate& decorate) {
   try {
+    if (const Command* command = argc > 1 ? command_named(argv[1]) : nullptr) {
+      return static_cast<int>(command->run({argv + 2, argv + argc}, console, decorate));
+    }
     return static_cast<int>(obey(parse_command_line(argc, argv), console, decorate));
   } catch (const Error& error) {
     return failed(console, error.code(), error.what());

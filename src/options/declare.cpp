@@ -1,11 +1,7 @@
 // Every option with its help.
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <memory>
-
-#include "base/error.h"
 #include "src/options.h"
 #include "src/options/arguments.h"
+#include "src/options/cli.h"
 #include "src/options/values.h"
 #include "src/verification_plan.h"
 
@@ -171,23 +167,9 @@ void declare_report(Declaration& add, Arguments& a) {
   add.flag("--version", a.version, "the version, and the platforms and architectures built in");
 }
 
-/// Without what CLI11 says of a flag that is turned off: "{false}".
-class Formatter : public CLI::Formatter {
- public:
-  std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    return CLI::detail::find_and_replace(CLI::Formatter::make_option_name(option, is_positional), "{false}",
-                                         "");
-  }
-};
-
 /// Declares every option on `app`; parsing fills `arguments`.
 void declare(CLI::App& app, Arguments& arguments) {
-  app.set_help_flag();
-  app.allow_extras();
-  app.option_defaults()->take_last();
-  const auto formatter = std::make_shared<Formatter>();
-  formatter->column_width(26);
-  app.formatter(formatter);
+  set_manners(app);
   Declaration declaration(app);
   declare_problem(declaration, arguments);
   declare_inputs(declaration, arguments);
@@ -196,42 +178,24 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.footer(std::string(kFooter));
 }
 
-/// The first line of CLI11's complaint that names an option; its own messages are one line each.
-std::string one_line(const CLI::ParseError& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
-}
-
 }  // namespace
 
 void read_arguments(const std::vector<std::string>& words, Arguments& arguments) {
   CLI::App app{std::string(kDescription), "fmha_bwd"};
   declare(app, arguments);
-  try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
-  } catch (const CLI::ArgumentMismatch& error) {
-    const std::string text = error.what();  // begins with the option's name; with a flag's without its dashes
-    const std::string name = text.substr(0, text.find_first_of(": "));
-    if (!name.starts_with('-')) refuse("--" + name, "takes no value");
-    refuse(name, "no value given; see --help");
-  } catch (const CLI::ParseError& error) {
-    throw Error(ExitCode::bad_usage, one_line(error));
-  }
+  const std::vector<std::string> extras = parse_words(app, words);
   arguments.given.clear();
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() > 0) arguments.given.push_back(option->get_name());
   }
-  const std::vector<std::string> extras = app.remaining();
-  const auto extra =
-      std::find_if(extras.begin(), extras.end(), [](const std::string& word) { return word != "--"; });
-  arguments.extra = extra == extras.end() ? std::nullopt : std::optional(*extra);
+  arguments.extra = extras.empty() ? std::nullopt : std::optional(extras.front());
 }
 
 std::string help_text() {
   CLI::App app{std::string(kDescription), "fmha_bwd"};
   Arguments arguments;
   declare(app, arguments);
-  return CLI::detail::find_and_replace(app.help(), "\n\n\n", "\n\n");
+  return help_of(app);
 }
 
 }  // namespace fmha_bwd

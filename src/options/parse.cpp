@@ -9,6 +9,7 @@
 #include "src/files/workspace.h"
 #include "src/options.h"
 #include "src/options/arguments.h"
+#include "src/options/cli.h"
 #include "src/options/effect.h"
 #include "src/options/loaded.h"
 #include "src/options/problem.h"
@@ -26,12 +27,6 @@ constexpr std::array<std::string_view, 3> kFormats = {"table", "json", "csv"};
 constexpr std::array<std::string_view, 2> kReference = {"cpu", "device"};
 constexpr std::array<std::string_view, 2> kFillDO = {"fill", "ones"};
 constexpr std::array<std::string_view, 5> kFills = {"normal", "uniform", "integers", "zeros", "extreme"};
-
-void refuse_extra(const std::optional<std::string>& extra) {
-  if (!extra) return;
-  refuse(*extra, extra->starts_with('-') ? "no such option; see --help"
-                                         : "not an option; every value follows its option, see --help");
-}
 
 std::vector<MaskSpec> masks_of(const std::vector<std::string>& lists, const Problem& problem) {
   std::vector<MaskSpec> masks;
@@ -180,7 +175,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   if (arguments.help) return {Request::help, {}};
   if (arguments.version) return {Request::version, {}};
   CommandLine command_line{Request::run, options_of(arguments)};
-  refuse_extra(arguments.extra);
+  if (arguments.extra) refuse_extras({*arguments.extra});
   if (command_line.options.random) command_line.request = Request::random;
   if (command_line.options.kernel == "list") command_line.request = Request::list_kernels;
   return command_line;

@@ -1,0 +1,31 @@
+// The results file: JSON that Google Benchmark's compare.py reads, and more.
+//
+//     context      Google Benchmark's keys, and "fmha_bwd": every member of BenchContext with
+//     "schema_version" benchmarks   one entry a round (run_type "iteration", real_time and cpu_time in ms,
+//     the counters) and
+//                  the mean, median, stddev and cv of each case's rounds, derived from "cases"; compare.py
+//                  reads these
+//     cases        every member of BenchCase, with the raw samples; this program reads these
+//
+// A number that is not finite is null in "benchmarks" and never in "cases".
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "bench/results.h"
+
+namespace fmha_bwd {
+
+/// The file's text, with a line's end.
+std::string results_text(const BenchResults& results);
+
+/// The results of a file's text. Throws Error (bad_usage), "`where`: what is wrong", where it is not such
+/// JSON, lacks a member, or is of another schema.
+BenchResults results_from(const std::string& text, const std::string& where);
+
+/// The results of the file. Throws Error (bad_usage) where it cannot be read too. `option` begins the
+/// message.
+BenchResults read_results(const std::filesystem::path& path, const std::string& option);
+
+}  // namespace fmha_bwd

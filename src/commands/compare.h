@@ -1,0 +1,17 @@
+// fmha_bwd compare.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "src/program.h"
+#include "src/terminal.h"
+
+namespace fmha_bwd {
+
+/// Does what the words after "compare" ask for; `compare --help` explains them. Throws Error.
+ExitCode compare_command(const std::vector<std::string>& words, const Console& console,
+                         const Decorate& decorate);
+
+}  // namespace fmha_bwd
