@@ -16,12 +16,23 @@
 
 namespace fmha_bwd {
 
+/// What a device can do at most, as its runtime tells; 0 where it does not.
+struct DeviceLimits {
+  std::int64_t multiprocessors = 0;
+  double max_clock_mhz = 0.0;
+  double memory_gbytes_per_s = 0.0;  // 1e9 bytes a second, of the memory's clock and width
+  std::int64_t cache_bytes = 0;      // of the last level
+};
+
 struct Device {
   std::string platform;   // "emulator", "amd" or "nvidia"
   int index = 0;          // among the platform's devices
   std::string name;       // as the vendor gives it
   std::string arch;       // "gfx942", "sm_90"
   bool emulated = false;  // its times say nothing about a GPU
+  DeviceLimits limits;
+  std::string pci;      // "0000:1b:00.0"; empty where it has no such address
+  std::string runtime;  // "CUDA 13.0"; empty on the emulator
 };
 
 /// One kernel family's answer to a problem on a device.
@@ -39,6 +50,11 @@ struct BackwardTimes {
   double total = 0.0;       // from the start of the first to the end of the last
 };
 
+/// What a timed pass finds in the last-level cache. rotate: the tensors of other passes, since passes take
+/// sets of tensors in turn that together are at least twice as large; flush: zeros, written before the pass
+/// and before its time begins; warm: what the pass before left.
+enum class CacheState { rotate, flush, warm };
+
 /// One problem's tensors on a device and the kernels of one family. Device memory is freed on destruction.
 /// Every function throws Error (device_error) when the device reports one.
 class Session {
@@ -55,6 +71,15 @@ class Session {
   virtual void forward(const MaskSpec& mask) = 0;
   /// D and the gradients by the three stages, each timed by device events.
   virtual BackwardTimes backward(const MaskSpec& mask) = 0;
+  /// Gets ready to time passes under `mask`, whose forward() was the last: allocates what `cache` needs.
+  virtual void prepare_timing(const MaskSpec& mask, CacheState cache) = 0;
+  /// Milliseconds by the device's events from the start of the first of `passes` >= 1, back to back, to the
+  /// end of the last. With CacheState::flush only the first finds the cache so. Throws std::invalid_argument
+  /// without prepare_timing.
+  virtual double time_passes(std::int64_t passes) = 0;
+  /// The same of passes that were recorded as one graph, without the gaps between launches; nothing where the
+  /// platform has no graphs.
+  virtual std::optional<double> time_graph(std::int64_t passes) = 0;
   /// The bits of any tensor that the problem has, row-major and without padding whatever its layout.
   virtual HostTensor download(TensorId id) = 0;
   /// The tensors after whose end, or into whose padding, a kernel wrote.

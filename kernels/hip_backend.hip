@@ -3,15 +3,18 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
 #include "base/alibi.h"
-#include "base/sequences.h"
+#include "kernels/backward_pass.h"
 #include "kernels/device_arch.h"
 #include "kernels/family.h"
 #include "kernels/fill.h"
 #include "kernels/hip_check.h"
+#include "kernels/pass_timer.h"
+#include "kernels/problem_memory.h"
 
 #define FMHA_BWD_TEXT_OF(name) #name
 #define FMHA_BWD_TEXT(name) FMHA_BWD_TEXT_OF(name)
@@ -20,35 +23,41 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM {
 namespace {
 
 constexpr const char* kPlatform = FMHA_BWD_TEXT(FMHA_BWD_PLATFORM);
-// After each tensor's last byte stands a zone that no kernel may write.
-constexpr std::size_t kGuardBytes = 4096;
-constexpr int kGuardPattern = 0xA5;
-// Every bit set: a NaN in fp16, bf16 and fp32.
-constexpr int kPoisonPattern = 0xFF;
-
-/// Bytes of the memory that the tensor owns, padding included; 0 where it owns none.
-std::size_t bytes_of(TensorId id, const Problem& problem) {
-  return static_cast<std::size_t>(storage_elements(id, problem)) * size_of(dtype_of(id, problem));
+/// 0 where the device does not say.
+double attribute(int index, hipDeviceAttribute_t which) {
+  int value = 0;
+  if (hipDeviceGetAttribute(&value, which, index) == hipSuccess) return value;
+  static_cast<void>(hipGetLastError());
+  return 0.0;
 }
 
-/// Bytes of the table of sequences on the device.
-std::size_t table_bytes(const Problem& problem) {
-  return problem.grouped() ? static_cast<std::size_t>(problem.batch) * sizeof(Sequence) : 0;
+DeviceLimits limits_of(int index, const hipDeviceProp_t& properties) {
+  DeviceLimits limits;
+  limits.multiprocessors = properties.multiProcessorCount;
+  limits.max_clock_mhz = attribute(index, hipDeviceAttributeClockRate) * 1e-3;
+  // Two transfers a clock.
+  limits.memory_gbytes_per_s = 2.0 * attribute(index, hipDeviceAttributeMemoryClockRate) * 1e3 *
+                               attribute(index, hipDeviceAttributeMemoryBusWidth) / 8.0 * 1e-9;
+  limits.cache_bytes = last_level_cache_bytes(
+      arch_of(properties), static_cast<std::int64_t>(attribute(index, hipDeviceAttributeL2CacheSize)));
+  return limits;
 }
 
-std::size_t session_bytes(const Problem& problem, const Family& family) {
-  std::size_t bytes = family.dq_acc_bytes(problem) + family.scratch_bytes(problem) + table_bytes(problem);
-  for (const TensorId id : kAllTensors) {
-    if (owns_memory(problem, id)) bytes += bytes_of(id, problem) + kGuardBytes;
-  }
-  return bytes + 2 * kGuardBytes;
+/// "0000:1b:00.0"; empty where the device has none.
+std::string pci_of(int index) {
+  std::array<char, 32> text = {};
+  if (hipDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), index) == hipSuccess)
+    return text.data();
+  static_cast<void>(hipGetLastError());
+  return "";
 }
 
-/// The owners of the outputs' memory.
-std::vector<TensorId> output_storages(const Problem& problem) {
-  std::vector<TensorId> storages = outputs_of(problem);
-  std::erase_if(storages, [&](TensorId id) { return !owns_memory(problem, id); });
-  return storages;
+/// "CUDA 13.0"; empty on the emulator.
+std::string runtime_text() {
+  int version = 0;
+  FMHA_BWD_HIP(hipRuntimeGetVersion(&version));
+  const bool is_nvidia = std::string_view(kPlatform) == "nvidia";
+  return version == 0 ? "" : std::string(is_nvidia ? "CUDA " : "HIP ") + runtime_version(version);
 }
 
 Device describe(int index) {
@@ -60,45 +69,27 @@ Device describe(int index) {
   device.name = properties.name;
   device.arch = arch_of(properties);
   device.emulated = std::string_view(kPlatform) == "emulator";
+  device.limits = limits_of(index, properties);
+  device.pci = pci_of(index);
+  device.runtime = runtime_text();
   return device;
 }
 
 class HipSession final : public Session {
  public:
-  HipSession(const Problem& problem, const Family& family, int device)
-      : problem_(problem), family_(family), device_(device) {
-    select();
-    for (const TensorId id : kAllTensors) {
-      if (owns_memory(problem, id)) buffers_.emplace(id, allocate(bytes_of(id, problem)));
-    }
-    dq_acc_ = allocate(family.dq_acc_bytes(problem));
-    scratch_ = allocate(family.scratch_bytes(problem));
-    upload_sequences();
-    tensors_.q = at(TensorId::q);
-    tensors_.k = at(TensorId::k);
-    tensors_.v = at(TensorId::v);
-    tensors_.d_o = at(TensorId::d_o);
-    tensors_.o = at(TensorId::o);
-    tensors_.lse = static_cast<float*>(at(TensorId::lse));
-    tensors_.d = static_cast<float*>(at(TensorId::d));
-    tensors_.dq = at(TensorId::dq);
-    tensors_.dk = at(TensorId::dk);
-    tensors_.dv = at(TensorId::dv);
-    tensors_.bias = at(TensorId::bias);
-    tensors_.dbias = at(TensorId::dbias);
-    tensors_.slopes = static_cast<float*>(at(TensorId::slopes));
-    tensors_.sink = static_cast<float*>(at(TensorId::sink));
-    tensors_.dsink = static_cast<float*>(at(TensorId::dsink));
-    tensors_.sequences = static_cast<const Sequence*>(sequences_.data());
-    tensors_.dq_acc = static_cast<float*>(dq_acc_.data());
-    tensors_.scratch = scratch_.data();
+  HipSession(const Problem& problem, const Family& family, const Device& device)
+      : problem_(problem),
+        family_(family),
+        device_(device.index),
+        cache_bytes_(device.limits.cache_bytes),
+        memory_(problem, family, stream_) {
     stream_.synchronize();
   }
 
   void fill_inputs(const Fill& fill) override {
     select();
     for (const TensorId id : inputs_of(problem_)) {
-      launch_fill(at(id), id, problem_, fill, tensors_.sequences, stream_);
+      launch_fill(memory_.at(id), id, problem_, fill, tensors().sequences, stream_);
     }
     stream_.synchronize();
     if (!problem_.alibi) return;
@@ -109,23 +100,21 @@ class HipSession final : public Session {
   void upload(TensorId id, const HostTensor& tensor) override {
     select();
     const TensorId storage = place_of(id, problem_).storage;
-    std::vector<std::byte> bytes = downloaded(storage);
+    std::vector<std::byte> bytes = memory_.downloaded(storage);
     tensor_to_device(tensor, id, problem_, bytes);
-    FMHA_BWD_HIP(hipMemcpy(buffers_.at(storage).data(), bytes.data(), bytes.size(), hipMemcpyHostToDevice));
+    memory_.upload(storage, bytes);
   }
 
   void poison_outputs() override {
     select();
-    for (const TensorId id : output_storages(problem_)) poison(buffers_.at(id), bytes_of(id, problem_));
-    poison(dq_acc_, family_.dq_acc_bytes(problem_));
-    poison(scratch_, family_.scratch_bytes(problem_));
+    memory_.poison_outputs(stream_);
     stream_.synchronize();
   }
 
   void forward(const MaskSpec& mask) override {
     select();
     const MaskRule rule = rule_on_device(mask);
-    family_.forward(problem_, rule, tensors_, stream_);
+    family_.forward(problem_, rule, tensors(), stream_);
     stream_.synchronize();
   }
 
@@ -133,65 +122,52 @@ class HipSession final : public Session {
     select();
     const MaskRule rule = rule_on_device(mask);
     start_.record(stream_);
-    family_.zero_dq(problem_, tensors_, stream_);
-    zeroed_.record(stream_);
-    family_.dot_do_o(problem_, tensors_, stream_);
-    dotted_.record(stream_);
-    family_.dq_dk_dv(problem_, rule, tensors_, stream_);
-    differentiated_.record(stream_);
-    const bool converts = family_.dq_acc_bytes(problem_) > 0;
-    if (converts) family_.convert_dq(problem_, tensors_, stream_);
-    converted_.record(stream_);
+    std::size_t stage = 0;
+    enqueue_backward(problem_, family_, rule, tensors(), stream_, [&] { stages_[stage++].record(stream_); });
     stream_.synchronize();
     BackwardTimes times;
-    times.zero_dq = zeroed_.since(start_);
-    times.dot_do_o = dotted_.since(zeroed_);
-    times.dq_dk_dv = differentiated_.since(dotted_);
-    times.convert_dq = converts ? converted_.since(differentiated_) : 0.0;
-    times.total = converted_.since(start_);
+    times.zero_dq = stages_[0].since(start_);
+    times.dot_do_o = stages_[1].since(stages_[0]);
+    times.dq_dk_dv = stages_[2].since(stages_[1]);
+    times.convert_dq = family_.dq_acc_bytes(problem_) > 0 ? stages_[3].since(stages_[2]) : 0.0;
+    times.total = stages_[3].since(start_);
     return times;
+  }
+
+  void prepare_timing(const MaskSpec& mask, CacheState cache) override {
+    select();
+    timer_.reset();
+    timer_.emplace(problem_, family_, rule_on_device(mask), memory_, cache, cache_bytes_, stream_);
+  }
+
+  double time_passes(std::int64_t passes) override {
+    select();
+    return timer().time(passes);
+  }
+
+  std::optional<double> time_graph(std::int64_t passes) override {
+    select();
+    return timer().time_graph(passes);
   }
 
   HostTensor download(TensorId id) override {
     select();
-    return tensor_from_device(downloaded(place_of(id, problem_).storage), id, problem_);
+    return tensor_from_device(memory_.downloaded(place_of(id, problem_).storage), id, problem_);
   }
 
   std::vector<TensorId> damaged_guards() override {
     select();
-    std::vector<TensorId> damaged;
-    for (const auto& [id, buffer] : buffers_) {
-      if (is_damaged(buffer.data(), bytes_of(id, problem_)) || has_damaged_padding(id)) damaged.push_back(id);
-    }
-    if (is_damaged(dq_acc_.data(), family_.dq_acc_bytes(problem_)) ||
-        is_damaged(scratch_.data(), family_.scratch_bytes(problem_))) {
-      damaged.push_back(TensorId::dq);
-    }
-    return damaged;
+    return memory_.damaged_guards();
   }
 
  private:
   void select() const { FMHA_BWD_HIP(hipSetDevice(device_)); }
 
-  /// The address of the tensor's first element; nullptr where the problem does not have it.
-  void* at(TensorId id) const {
-    if (!has_tensor(problem_, id)) return nullptr;
-    const Place place = place_of(id, problem_);
-    const auto offset = static_cast<std::size_t>(place.offset) * size_of(dtype_of(id, problem_));
-    return static_cast<std::byte*>(buffers_.at(place.storage).data()) + offset;
-  }
+  const DeviceTensors& tensors() const { return memory_.tensors(); }
 
-  std::vector<std::byte> downloaded(TensorId storage) const {
-    std::vector<std::byte> bytes(bytes_of(storage, problem_));
-    FMHA_BWD_HIP(hipMemcpy(bytes.data(), buffers_.at(storage).data(), bytes.size(), hipMemcpyDeviceToHost));
-    return bytes;
-  }
-
-  void upload_sequences() {
-    if (!problem_.grouped()) return;
-    const std::vector<Sequence> table = sequences_of(problem_);
-    sequences_ = DeviceBuffer(table_bytes(problem_));
-    FMHA_BWD_HIP(hipMemcpy(sequences_.data(), table.data(), table_bytes(problem_), hipMemcpyHostToDevice));
+  PassTimer& timer() {
+    if (!timer_) throw std::invalid_argument("no prepare_timing before");
+    return *timer_;
   }
 
   /// The mask's rule, with its documents on the device.
@@ -208,58 +184,17 @@ class HipSession final : public Session {
     return rule;
   }
 
-  void poison(const DeviceBuffer& buffer, std::size_t bytes) const {
-    FMHA_BWD_HIP(hipMemsetAsync(buffer.data(), kPoisonPattern, bytes, stream_));
-  }
-
-  DeviceBuffer allocate(std::size_t bytes) const {
-    DeviceBuffer buffer(bytes + kGuardBytes);
-    poison(buffer, bytes);
-    FMHA_BWD_HIP(
-        hipMemsetAsync(static_cast<std::byte*>(buffer.data()) + bytes, kGuardPattern, kGuardBytes, stream_));
-    return buffer;
-  }
-
-  /// Whether a byte that belongs to no tensor's rows is no longer poisoned.
-  bool has_damaged_padding(TensorId storage) const {
-    if (!has_padding(problem_)) return false;
-    std::vector<std::byte> bytes = downloaded(storage);
-    for (const TensorId id : kAllTensors) {
-      if (!has_tensor(problem_, id) || place_of(id, problem_).storage != storage) continue;
-      HostTensor blank = tensor_from_device(bytes, id, problem_);
-      std::fill(blank.bytes.begin(), blank.bytes.end(), std::byte{kPoisonPattern});
-      tensor_to_device(blank, id, problem_, bytes);
-    }
-    return std::any_of(bytes.begin(), bytes.end(),
-                       [](std::byte x) { return x != std::byte{kPoisonPattern}; });
-  }
-
-  static bool is_damaged(const void* tensor, std::size_t bytes) {
-    std::array<unsigned char, kGuardBytes> guard = {};
-    FMHA_BWD_HIP(hipMemcpy(guard.data(), static_cast<const std::byte*>(tensor) + bytes, kGuardBytes,
-                           hipMemcpyDeviceToHost));
-    for (const unsigned char byte : guard) {
-      if (byte != kGuardPattern) return true;
-    }
-    return false;
-  }
-
   Problem problem_;
   const Family& family_;
   int device_;
+  std::int64_t cache_bytes_;
   Stream stream_;
+  ProblemMemory memory_;
   Event start_;
-  Event zeroed_;
-  Event dotted_;
-  Event differentiated_;
-  Event converted_;
-  std::map<TensorId, DeviceBuffer> buffers_;
-  DeviceBuffer dq_acc_;
-  DeviceBuffer scratch_;
-  DeviceBuffer sequences_;
+  std::array<Event, 4> stages_;  // recorded behind each
   DeviceBuffer documents_;
   std::vector<std::int64_t> documents_on_device_;
-  DeviceTensors tensors_;
+  std::optional<PassTimer> timer_;
 };
 
 class HipBackend final : public Backend {
@@ -280,10 +215,10 @@ class HipBackend final : public Backend {
     for (const Family* family : families()) {
       if (family->name() != kernel) continue;
       FMHA_BWD_HIP(hipSetDevice(device_.index));
-      const std::size_t needed = session_bytes(problem, *family);
+      const std::size_t needed = memory_bytes(problem, *family);
       const MemoryState memory = memory_state();
       if (needed > memory.free) throw out_of_memory("the problem on " + device_.name, needed, memory);
-      return std::make_unique<HipSession>(problem, *family, device_.index);
+      return std::make_unique<HipSession>(problem, *family, device_);
     }
     throw Error(ExitCode::unsupported,
                 "no kernel named '" + std::string(kernel) + "' on " + device_.platform);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/mask_spec.h"
 #include "base/problem.h"
+#include "kernels/backward_pass.h"
 #include "kernels/device_arch.h"
 #include "kernels/family.h"
 #include "kernels/hip_check.h"
@@ -180,13 +181,9 @@ void enqueue_backward(const fmha_bwd_problem& given, const char* name, const Dev
                 {"dk", tensors.dk},
                 {"dv", tensors.dv}}});
   const Family& family = family_for(request, name);
-  const bool converts = family.dq_acc_bytes(problem) > 0;
-  require<2>({{{"dq_acc", tensors.dq_acc, converts},
+  require<2>({{{"dq_acc", tensors.dq_acc, family.dq_acc_bytes(problem) > 0},
                {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
-  family.zero_dq(problem, tensors, stream);
-  family.dot_do_o(problem, tensors, stream);
-  family.dq_dk_dv(problem, mask, tensors, stream);
-  if (converts) family.convert_dq(problem, tensors, stream);
+  enqueue_backward(problem, family, mask, tensors, stream);
 }
 
 /// Runs `body`; 0, or the exit code of what it threw, whose text goes to `message`.

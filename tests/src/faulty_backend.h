@@ -41,6 +41,12 @@ class FaultySession final : public Session {
     return session_->backward(applied(mask));
   }
 
+  void prepare_timing(const MaskSpec& mask, CacheState cache) override {
+    session_->prepare_timing(applied(mask), cache);
+  }
+  double time_passes(std::int64_t passes) override { return session_->time_passes(passes); }
+  std::optional<double> time_graph(std::int64_t passes) override { return session_->time_graph(passes); }
+
   HostTensor download(TensorId id) override {
     HostTensor tensor = session_->download(id);
     const std::size_t element = size_of(tensor.dtype);

@@ -1,6 +1,7 @@
 #include "kernels/platform/emulator/device_functions.h"
 
 #include <bit>
+#include <chrono>
 #include <string>
 
 #include "kernels/platform/emulator/workgroup.h"
@@ -13,6 +14,10 @@ std::uint64_t ballot(bool predicate, const Site& site) {
 }
 
 }  // namespace
+
+long long clock64() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 uint3 thread_index() { return current_lane->thread_index; }
 uint3 block_index() { return current_workgroup->block_index(); }

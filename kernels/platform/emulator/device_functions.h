@@ -21,6 +21,9 @@ namespace hip_emulator {
 [[gnu::const]] int lane_in_wave();
 [[gnu::const]] void* shared_block();
 
+/// Nanoseconds of the host's clock.
+long long clock64();
+
 // The defaults stand for where the function is called: lanes must meet at the same place.
 #define FMHA_BWD_CALL_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 

@@ -92,6 +92,8 @@ const char* hipGetErrorName(hipError_t error) {
       return "hipErrorInvalidDevice";
     case hipErrorLaunchFailure:
       return "hipErrorLaunchFailure";
+    case hipErrorNotSupported:
+      return "hipErrorNotSupported";
   }
   return "hipErrorUnknown";
 }
@@ -110,6 +112,8 @@ const char* hipGetErrorString(hipError_t error) {
       return "no device";
     case hipErrorInvalidDevice:
       return "invalid device";
+    case hipErrorNotSupported:
+      return "not supported";
     case hipErrorLaunchFailure:
       return failure_report.c_str();
   }
@@ -158,6 +162,13 @@ hipError_t hipDriverGetVersion(int* version) {
   return hipSuccess;
 }
 hipError_t hipRuntimeGetVersion(int* version) { return hipDriverGetVersion(version); }
+
+hipError_t hipDeviceGetAttribute(int* /*value*/, hipDeviceAttribute_t /*attribute*/, int /*device*/) {
+  return failed(hipErrorNotSupported);
+}
+hipError_t hipDeviceGetPCIBusId(char* /*text*/, int /*bytes*/, int /*device*/) {
+  return failed(hipErrorNotSupported);
+}
 
 hipError_t hipMalloc(void** pointer, std::size_t bytes) {
   *pointer = DeviceMemory::instance().allocate(bytes);
@@ -225,6 +236,22 @@ hipError_t hipStreamDestroy(hipStream_t stream) {
 }
 hipError_t hipStreamSynchronize(hipStream_t /*stream*/) { return wait_for_launches(); }
 hipError_t hipDeviceSynchronize() { return wait_for_launches(); }
+
+hipError_t hipStreamBeginCapture(hipStream_t /*stream*/, hipStreamCaptureMode /*mode*/) {
+  return failed(hipErrorNotSupported);
+}
+hipError_t hipStreamEndCapture(hipStream_t /*stream*/, hipGraph_t* /*graph*/) {
+  return failed(hipErrorNotSupported);
+}
+hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* /*instance*/, hipGraph_t /*graph*/,
+                                        unsigned long long /*flags*/) {
+  return failed(hipErrorNotSupported);
+}
+hipError_t hipGraphLaunch(hipGraphExec_t /*instance*/, hipStream_t /*stream*/) {
+  return failed(hipErrorNotSupported);
+}
+hipError_t hipGraphDestroy(hipGraph_t /*graph*/) { return failed(hipErrorNotSupported); }
+hipError_t hipGraphExecDestroy(hipGraphExec_t /*instance*/) { return failed(hipErrorNotSupported); }
 
 hipError_t hipEventCreate(hipEvent_t* event) {
   *event = std::make_unique<ihipEvent_t>().release();

@@ -19,6 +19,7 @@ enum hipError_t {
   hipErrorNoDevice = 100,
   hipErrorInvalidDevice = 101,
   hipErrorLaunchFailure = 719,
+  hipErrorNotSupported = 801,
 };
 
 const char* hipGetErrorName(hipError_t error);
@@ -41,6 +42,15 @@ struct hipDeviceProp_t {
 /// One device for each architecture.
 hipError_t hipGetDeviceCount(int* count);
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int device);
+enum hipDeviceAttribute_t {
+  hipDeviceAttributeClockRate,
+  hipDeviceAttributeL2CacheSize,
+  hipDeviceAttributeMemoryBusWidth,
+  hipDeviceAttributeMemoryClockRate,
+};
+/// hipErrorNotSupported: an emulated device has none of them, nor an address.
+hipError_t hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute, int device);
+hipError_t hipDeviceGetPCIBusId(char* text, int bytes, int device);
 hipError_t hipSetDevice(int device);
 hipError_t hipGetDevice(int* device);
 hipError_t hipDriverGetVersion(int* version);
@@ -67,6 +77,19 @@ hipError_t hipStreamCreate(hipStream_t* stream);
 hipError_t hipStreamDestroy(hipStream_t stream);
 hipError_t hipStreamSynchronize(hipStream_t stream);
 hipError_t hipDeviceSynchronize();
+
+/// Graphs are not emulated: hipStreamBeginCapture returns hipErrorNotSupported, and so do the others.
+struct ihipGraph_t;
+using hipGraph_t = ihipGraph_t*;
+struct ihipGraphExec_t;
+using hipGraphExec_t = ihipGraphExec_t*;
+enum hipStreamCaptureMode { hipStreamCaptureModeThreadLocal = 1 };
+hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode);
+hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t* graph);
+hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* instance, hipGraph_t graph, unsigned long long flags);
+hipError_t hipGraphLaunch(hipGraphExec_t instance, hipStream_t stream);
+hipError_t hipGraphDestroy(hipGraph_t graph);
+hipError_t hipGraphExecDestroy(hipGraphExec_t instance);
 
 struct ihipEvent_t;
 using hipEvent_t = ihipEvent_t*;
