@@ -35,10 +35,21 @@ MaskCounts count(const MaskRule& rule, const Problem& problem) {
   return sum;
 }
 
+namespace {
+
+double pairs_of_all_heads(const Problem& problem, std::int64_t pairs) {
+  const std::int64_t heads = (problem.grouped() ? 1 : problem.batch) * problem.nhead_q;
+  return static_cast<double>(heads) * static_cast<double>(pairs);
+}
+
+}  // namespace
+
 double backward_flops(const Problem& problem, std::int64_t pairs) {
-  const auto heads = static_cast<double>((problem.grouped() ? 1 : problem.batch) * problem.nhead_q);
-  const auto per_pair = static_cast<double>(3 * 2 * problem.hdim_q + 2 * 2 * problem.hdim_v);
-  return heads * static_cast<double>(pairs) * per_pair;
+  return pairs_of_all_heads(problem, pairs) * static_cast<double>(3 * 2 * problem.hdim_q + 2 * 2 * problem.hdim_v);
+}
+
+double forward_flops(const Problem& problem, std::int64_t pairs) {
+  return pairs_of_all_heads(problem, pairs) * static_cast<double>(2 * problem.hdim_q + 2 * problem.hdim_v);
 }
 
 }  // namespace fmha_bwd

@@ -30,5 +30,7 @@ MaskCounts count(const MaskRule& rule, const Problem& problem);
 /// FLOPs of the backward pass over `pairs` pairs a head, as count() counts them, for all heads of the batch:
 /// five products (S, dQ, dK over hdim_q; dP, dV over hdim_v), two operations a multiply-add.
 double backward_flops(const Problem& problem, std::int64_t pairs);
+/// The same of the forward pass: two products (S over hdim_q, O over hdim_v).
+double forward_flops(const Problem& problem, std::int64_t pairs);
 
 }  // namespace fmha_bwd
