@@ -29,4 +29,15 @@ double standard_deviation(const std::vector<double>& samples) {
   return std::sqrt(squares / static_cast<double>(samples.size() - 1));
 }
 
+double relative_mad(const std::vector<double>& samples) {
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  if (!std::all_of(samples.begin(), samples.end(), is_finite))
+    return std::numeric_limits<double>::quiet_NaN();
+  const double center = median(samples);
+  if (!(center > 0.0)) return std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> deviations;
+  for (const double x : samples) deviations.push_back(std::abs(x - center));
+  return median(std::move(deviations)) / center;
+}
+
 }  // namespace fmha_bwd
