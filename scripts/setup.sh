@@ -26,7 +26,7 @@ clang_runtime_package() {
 
 # The packages of a profile. Of package=command, any source of the command will do.
 packages_of() {
-  local build="g++=g++ cmake=cmake ninja-build=ninja libcli11-dev libfmt-dev libhwy-dev nlohmann-json3-dev"
+  local build="g++=g++ cmake=cmake ninja-build=ninja libbenchmark-dev libcli11-dev libfmt-dev libhwy-dev nlohmann-json3-dev"
   case $1 in
     run) echo "$build" ;;
     test) echo "$build libgtest-dev libgmock-dev" ;;

@@ -27,12 +27,31 @@ std::string bar(double fraction, int columns) {
                      static_cast<int>(done * 100.0));
 }
 
+/// "12 s", "3 min", "2 h 5 min".
+std::string duration_text(std::chrono::seconds time) {
+  constexpr std::int64_t kMinute = 60;
+  constexpr std::int64_t kHour = 3600;
+  const std::int64_t seconds = time.count();
+  if (seconds < 2 * kMinute) return fmt::format("{} s", seconds);
+  if (seconds < 2 * kHour) return fmt::format("{} min", seconds / kMinute);
+  return fmt::format("{} h {} min", seconds / kHour, seconds % kHour / kMinute);
+}
+
+/// Of the steps before the one under way, as long as they took.
+void estimate(ProgressState& state, std::chrono::steady_clock::duration elapsed) {
+  const std::int64_t done = state.step - 1;
+  if (done < 1 || state.steps < state.step) return;
+  state.fraction = static_cast<double>(done) / static_cast<double>(state.steps);
+  state.left = std::chrono::duration_cast<std::chrono::seconds>(elapsed * (state.steps - done) / done);
+}
+
 }  // namespace
 
 std::string progress_line(const ProgressState& state, int width) {
   std::string head = state.label;
   if (state.steps > 0) head = fmt::format("[{}/{}] {}", state.step, state.steps, head);
-  std::string tail = fmt::format("  {} s", state.elapsed.count());
+  std::string tail = fmt::format("  {}", duration_text(state.elapsed));
+  if (state.left) tail += fmt::format(", {} left", duration_text(*state.left));
   if (state.fraction) {
     const int room = width - static_cast<int>(display_width(head) + display_width(tail)) - 7;
     tail = bar(*state.fraction, std::clamp(room, 0, 24)) + tail;
@@ -71,6 +90,7 @@ void Progress::draw_until_stopped(const std::stop_token& stop) {
   while (!never_notified.wait_for(lock, stop, pause, [&stop] { return stop.stop_requested(); })) {
     const auto elapsed = std::chrono::steady_clock::now() - start;
     state_.elapsed = std::chrono::duration_cast<std::chrono::seconds>(elapsed);
+    if (settings_.estimates) estimate(state_, elapsed);
     // One column stays free: some terminals wrap a full line.
     *settings_.out << '\r' << progress_line(state_, settings_.width - 1) << kEraseToEnd << std::flush;
     pause = settings_.interval;

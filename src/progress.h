@@ -19,9 +19,11 @@ struct ProgressState {
   std::string label;               // of the step under way
   std::optional<double> fraction;  // of the step, in [0, 1]; nothing where it cannot be known
   std::chrono::seconds elapsed{0};
+  std::optional<std::chrono::seconds> left;  // an estimate; nothing where there is none
 };
 
-/// "[2/3] top_left: reference  ━━━━━━────  47%  12 s", at most `width` columns wide.
+/// "[2/3] top_left: reference  ━━━━━━────  47%  12 s", at most `width` columns wide; "12 s, 1 min left" where
+/// that is known.
 std::string progress_line(const ProgressState& state, int width);
 
 /// Draws from a thread of its own, so that a long step without updates is shown too; a disabled one has no
@@ -33,6 +35,7 @@ class Progress {
     int width = 80;
     std::chrono::milliseconds delay{1000};  // before the first drawing
     std::chrono::milliseconds interval{100};
+    bool estimates = false;  // steps are alike: the time left is told, and the bar is of all of them
   };
 
   Progress() = default;

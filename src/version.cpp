@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "revision.h"
+
 namespace fmha_bwd {
 
 std::string_view version() { return FMHA_BWD_VERSION; }
+
+std::string_view revision() { return FMHA_BWD_REVISION; }
 
 std::string version_text(const std::vector<Platform>& platforms) {
   std::string text = fmt::format("fmha_bwd {}\n", version());

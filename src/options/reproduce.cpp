@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/options.h"
+#include "src/options/values.h"
 
 namespace fmha_bwd {
 namespace {
@@ -124,15 +125,6 @@ void add_run(Reproduction& result, const Options& options, const Options& defaul
   result.add("--check-determinism", options.check_determinism);
   result.add("--warmup", options.warmup);
   result.add("--repeat", options.repeat);
-}
-
-std::string shell_quoted(const std::string& text) {
-  constexpr std::string_view kPlain =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./:=,@%";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 }  // namespace

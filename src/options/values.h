@@ -41,6 +41,9 @@ std::vector<std::int64_t> whole_numbers(std::string_view option, const std::stri
 
 float finite_number(std::string_view option, const std::string& text);
 
+/// As a word for a POSIX shell: as it is, or between quotes.
+std::string shell_quoted(const std::string& text);
+
 /// The index of `text` among `names`.
 template <std::size_t N>
 std::size_t one_of(std::string_view option, const std::string& text,

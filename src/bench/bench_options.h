@@ -1,0 +1,53 @@
+// The command line of `fmha_bwd bench`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/compare.h"
+#include "bench/sampler.h"
+#include "kernels/backend.h"
+#include "src/bench/plan.h"
+
+namespace fmha_bwd {
+
+struct BenchOptions {
+  std::vector<SweepLine> lines;  // what is to be measured
+  std::string device = "auto";   // as a run's, or cpu, or PLATFORM:all
+  CacheState cache = CacheState::rotate;
+  std::int64_t rounds = 9;              // of each case
+  std::optional<std::int64_t> samples;  // of each kind in a round; nothing: the stopping rule
+  double min_seconds = 0.5;             // device time of a case, over its rounds
+  double max_seconds = 5.0;             // of a case, over its rounds
+  double warmup_seconds = 0.1;          // before each round
+  Shard shard;
+  bool resume = false;
+  std::optional<std::string> output;  // a results file; "-" is stdout
+  std::optional<std::string> baseline;
+  std::optional<std::string> other_binary;  // of --ab
+  CompareSettings compare;
+  bool allow_unlike = false;
+  std::optional<std::string> junit;
+  std::optional<std::string> markdown;
+  bool list = false;
+  bool quiet = false;
+  bool help = false;
+  std::vector<std::string> google;  // --benchmark_..., for Google Benchmark
+  std::vector<std::string> given;   // the words as they were given
+
+  bool on_cpu() const { return device == "cpu"; }
+  SamplerSettings sampler() const;
+};
+
+/// Reads the words after "bench". What is no option of bench itself belongs to the sweep. Throws Error
+/// (bad_usage).
+BenchOptions bench_options(const std::vector<std::string>& words);
+
+std::string bench_help();
+
+/// "rotate", "flush" or "warm".
+std::string_view name_of(CacheState cache);
+
+}  // namespace fmha_bwd

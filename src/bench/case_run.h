@@ -1,0 +1,43 @@
+// One case after the other on its device: verified once, then opened for as many rounds as are wanted.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "bench/sampler.h"
+#include "kernels/backend.h"
+#include "src/bench/bench_options.h"
+#include "src/bench/plan.h"
+#include "src/program.h"
+
+namespace fmha_bwd {
+
+class CaseRuns {
+ public:
+  CaseRuns(const BenchOptions& options, const Decorate& decorate);
+
+  /// The device of the case; opened where it is not yet. Throws Error as choose_device does.
+  Backend& backend_of(const PlannedCase& planned);
+
+  /// A round of the case, verified before its first one; fills in what `item` does not know yet: kernel,
+  /// device, checksum, verification, peak. `watch` runs, or is nullptr. Throws Error: wrong_numbers where
+  /// verification fails, unsupported where no kernel takes the problem, device_error.
+  Round round(const PlannedCase& planned, BenchCase& item, const ClockWatch* watch);
+
+ private:
+  void verify(const PlannedCase& planned, BenchCase& item);
+  void verify_on_device(const PlannedCase& planned, BenchCase& item);
+  Subject& subject_of(const PlannedCase& planned, const BenchCase& item);
+
+  const BenchOptions& options_;
+  const Decorate& decorate_;
+  std::map<std::pair<std::string, int>, std::unique_ptr<Backend>> backends_;
+  std::set<std::string> verified_;  // by name
+  // Kept from one round to the next, until memory is short.
+  std::map<std::string, std::unique_ptr<Subject>> subjects_;
+};
+
+}  // namespace fmha_bwd

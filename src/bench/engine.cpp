@@ -1,0 +1,188 @@
+#include "src/bench/engine.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <optional>
+#include <regex>
+#include <utility>
+
+#include "base/error.h"
+#include "bench/telemetry/clock_watch.h"
+#include "kernels/peak.h"
+#include "src/bench/case_run.h"
+#include "src/bench/context.h"
+#include "src/device_choice.h"
+#include "src/options/values.h"
+
+namespace fmha_bwd {
+namespace {
+
+/// Google Benchmark wants one; the table is made of the results' file.
+class Silent final : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context& /*context*/) override { return true; }
+  void ReportRuns(const std::vector<Run>& /*runs*/) override {}
+};
+
+bool starts_any(const std::vector<std::string>& words, std::string_view begin) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return word.starts_with(begin); });
+}
+
+/// Hands the --benchmark_ options over. Throws Error (bad_usage) for one that Google Benchmark leaves.
+void initialize(const BenchOptions& options) {
+  std::vector<std::string> words = {"fmha_bwd", "--benchmark_enable_random_interleaving=true"};
+  words.insert(words.end(), options.google.begin(), options.google.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  int argc = static_cast<int>(argv.size());
+  benchmark::Initialize(&argc, argv.data());
+  if (argc > 1) refuse(argv[1], "not an option of Google Benchmark, or not a value of it");
+  try {
+    static_cast<void>(std::regex(benchmark::GetBenchmarkFilter()));
+  } catch (const std::regex_error&) {
+    refuse("--benchmark_filter",
+           fmt::format("'{}' is no regular expression", benchmark::GetBenchmarkFilter()));
+  }
+}
+
+}  // namespace
+
+class Engine::Implementation {
+ public:
+  Implementation(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
+                 const Decorate& decorate)
+      : options_(options), planned_(planned), console_(console), runs_(options, decorate) {
+    if (!options.on_cpu() && !planned.empty()) {
+      const Device& device = runs_.backend_of(planned.front()).device();
+      opened_ = open_device_watch(device.platform, device.pci);
+      if (opened_.watch) watch_.emplace(*opened_.watch);
+      context_ =
+          context_of(options, &device, opened_.watch ? &opened_.watch->facts() : nullptr, opened_.absence);
+    } else {
+      context_ = context_of(options, nullptr, nullptr, "none on a CPU");
+    }
+  }
+
+  const BenchContext& context() const { return context_; }
+
+  std::size_t run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only) {
+    initialize(options_);
+    store_ = &store;
+    rounds_ = rounds;
+    const std::int64_t visits = register_cases(only);
+    const bool shows = console_.err_is_terminal && !options_.quiet;
+    Progress progress(
+        {.out = shows ? &console_.err : nullptr, .width = console_.err_width, .estimates = true});
+    progress_ = &progress;
+    progress.expect(visits);
+    if (watch_) watch_->start();
+    Silent silent;
+    const bool own_format = starts_any(options_.google, "--benchmark_format");
+    visits_ = 0;
+    failure_ = nullptr;
+    benchmark::RunSpecifiedBenchmarks(own_format ? nullptr : &silent);
+    benchmark::ClearRegisteredBenchmarks();
+    if (watch_) watch_->stop();
+    progress_ = nullptr;
+    if (failure_) std::rethrow_exception(failure_);
+    return visits_;
+  }
+
+ private:
+  /// How many visits they are to have.
+  std::int64_t register_cases(const std::vector<std::size_t>& only) {
+    benchmark::ClearRegisteredBenchmarks();
+    std::int64_t visits = 0;
+    for (std::size_t number = 0; number < planned_.size(); ++number) {
+      if (!only.empty() && std::find(only.begin(), only.end(), number) == only.end()) continue;
+      const BenchCase& item = store_->item(number);
+      const std::int64_t missing = rounds_ - static_cast<std::int64_t>(item.rounds.size());
+      if (missing <= 0 || !item.error.empty()) continue;
+      benchmark::RegisterBenchmark(item.name.c_str(),
+                                   [this, number](benchmark::State& state) { visit(number, state); })
+          ->UseManualTime()
+          ->Unit(benchmark::kMillisecond)
+          ->Iterations(1)
+          ->Repetitions(static_cast<int>(missing));
+      visits += missing;
+    }
+    return visits;
+  }
+
+  /// One round. What goes wrong with the case is its error; what ends the run is kept until Google Benchmark
+  /// is out of the way.
+  void visit(std::size_t number, benchmark::State& state) {
+    BenchCase& item = store_->item(number);
+    progress_->step(item.name);
+    if (failure_ || !item.error.empty()) {
+      state.SkipWithError(failure_ ? "not measured" : item.error.c_str());
+      return;
+    }
+    ++visits_;
+    try {
+      measure(planned_[number], item);
+      store_->save();
+    } catch (...) {
+      failure_ = std::current_exception();
+      state.SkipWithError("not measured");
+      return;
+    }
+    if (!item.error.empty()) {
+      state.SkipWithError(item.error.c_str());
+      return;
+    }
+    report(item, state);
+  }
+
+  void measure(const PlannedCase& planned, BenchCase& item) {
+    try {
+      item.rounds.push_back(runs_.round(planned, item, watch_ ? &*watch_ : nullptr));
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::bad_usage) throw;
+      item.error = error.what();
+      item.exit_code = static_cast<int>(error.code());
+      item.rounds.clear();
+    }
+  }
+
+  void report(const BenchCase& item, benchmark::State& state) const {
+    const double milliseconds = time_of(item.rounds.back());
+    const Rates rates = rates_of(item, context_, milliseconds);
+    for ([[maybe_unused]] const auto iteration : state) state.SetIterationTime(milliseconds * 1e-3);
+    state.counters["TFLOPS"] = rates.tflops;
+    state.counters["GB/s"] = rates.gbytes_per_s;
+    if (rates.peak) state.counters["peak_percent"] = *rates.peak * 100.0;
+    if (rates.roofline) state.counters["roofline_percent"] = *rates.roofline * 100.0;
+  }
+
+  const BenchOptions& options_;
+  const std::vector<PlannedCase>& planned_;
+  const Console& console_;
+  CaseRuns runs_;
+  OpenedWatch opened_;
+  std::optional<ClockWatch> watch_;
+  BenchContext context_;
+  ResultsStore* store_ = nullptr;
+  Progress* progress_ = nullptr;
+  std::int64_t rounds_ = 0;
+  std::size_t visits_ = 0;
+  std::exception_ptr failure_;
+};
+
+Engine::Engine(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
+               const Decorate& decorate)
+    : implementation_(std::make_unique<Implementation>(options, planned, console, decorate)) {}
+Engine::~Engine() = default;
+
+const BenchContext& Engine::context() const { return implementation_->context(); }
+
+std::size_t Engine::run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only) {
+  return implementation_->run(store, rounds, only);
+}
+
+}  // namespace fmha_bwd
