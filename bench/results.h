@@ -12,7 +12,7 @@ namespace fmha_bwd {
 /// Of the results file. Files of another schema are refused.
 inline constexpr int kResultsSchema = 1;
 
-/// Where and how a run was measured. Times of unlike contexts are not comparable (bench/compare.h says which
+/// Where and how a run was measured. Times of unlike contexts are not comparable (bench/alike.h says which
 /// of these count).
 struct BenchContext {
   std::string version;   // of the program
@@ -42,6 +42,8 @@ struct BenchContext {
   double max_seconds = 0.0;               // and at most
   std::int64_t rounds = 0;                // asked for, of each case
   bool interleaved = false;               // rounds of different cases in random order
+
+  bool operator==(const BenchContext&) const = default;
 };
 
 /// What the device's library said while a round was measured; nothing where it says nothing.
@@ -50,6 +52,8 @@ struct Telemetry {
   std::optional<double> power_watts;    // largest
   std::optional<double> temperature_c;  // largest
   std::vector<std::string> throttle;    // reasons seen, like "power cap"; sorted, each once
+
+  bool operator==(const Telemetry&) const = default;
 };
 
 /// One visit to a case: the unit of comparison, since launches inside of it are correlated. Times are
@@ -64,6 +68,8 @@ struct Round {
   std::int64_t slow_clock = 0;    // samples discarded for a slow clock
   bool throttled = false;         // more than may be discarded were slow: none was, and the round is in doubt
   Telemetry telemetry;
+
+  bool operator==(const Round&) const = default;
 };
 
 /// One problem under one mask. `name` identifies it: the same problem has the same name in every run.
@@ -103,11 +109,15 @@ struct BenchCase {
   std::string error;          // why it was not measured: it failed its verification, say; or empty
   int exit_code = 0;          // that goes with the error
   std::vector<Round> rounds;  // complete ones
+
+  bool operator==(const BenchCase&) const = default;
 };
 
 struct BenchResults {
   BenchContext context;
   std::vector<BenchCase> cases;  // by index
+
+  bool operator==(const BenchResults&) const = default;
 };
 
 /// Milliseconds of a pass in that round: the median of its batches, or of its single passes where there are

@@ -1,0 +1,87 @@
+// The gate: whether cases became slower between two runs.
+//
+// The unit is the round (bench/results.h), since launches inside of one are correlated. A case is slower only
+// if both hold:
+//   - the one-sided Mann-Whitney test over the rounds says so: p < alpha after Holm's correction over all
+//     cases that could be compared;
+//   - the slowdown is large enough: the 95 % bootstrap interval of median(new) / median(base) lies wholly
+//     above 1 + max_slowdown.
+// It is faster where the mirror image of both holds: the opposite p, and the interval below 1 - max_slowdown.
+// It is the same where the interval excludes a slowdown beyond max_slowdown: its upper end is at most
+// 1 + max_slowdown. All else is unclear, with the reason.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "bench/bootstrap.h"
+#include "bench/results.h"
+
+namespace fmha_bwd {
+
+struct CompareSettings {
+  double max_slowdown = 0.01;  // a share of the baseline's time
+  double alpha = 0.05;
+  std::int64_t min_rounds = 9;        // on either side
+  double max_throttled_share = 0.25;  // of a side's rounds
+  bool allow_missing = false;         // a case that only the baseline has does not count
+  BootstrapSettings bootstrap = {};
+};
+
+/// The worst first.
+enum class CaseVerdict {
+  slower,
+  unclear,
+  missing,      // only the baseline has it
+  not_in_base,  // the baseline lacks it: "new"
+  faster,
+  same,
+};
+
+/// "slower", "unclear", "missing", "new", "faster" or "same".
+std::string_view name_of(CaseVerdict verdict);
+
+/// How far apart the two sides are.
+struct Effect {
+  double ratio = 0.0;     // median(new) / median(base)
+  Interval interval;      // of the ratio
+  double p_slower = 0.0;  // adjusted, that the new times are not larger
+  double p_faster = 0.0;  // adjusted, that they are not smaller
+};
+
+struct CaseComparison {
+  std::string name;
+  std::string command;  // the shortest that runs this case
+  CaseVerdict verdict = CaseVerdict::unclear;
+  std::string reason;             // of unclear, missing and new; else empty
+  bool wrong_numbers = false;     // the new side failed its verification; the verdict is unclear
+  std::optional<double> base_ms;  // median over rounds; nothing where it was not measured
+  std::optional<double> latest_ms;
+  std::int64_t base_rounds = 0;
+  std::int64_t latest_rounds = 0;
+  std::optional<Effect> effect;  // nothing where the two sides could not be compared
+};
+
+struct Comparison {
+  CompareSettings settings;
+  std::vector<CaseComparison> cases;  // the new run's in its order, then those that are missing
+  std::int64_t common = 0;            // cases that both runs have
+};
+
+/// Compares a new run, `latest`, with a baseline. Whether they may be compared is unlike_results' question.
+/// Throws Error (bad_usage) where a run has two cases of one name.
+Comparison compare(const BenchResults& base, const BenchResults& latest,
+                   const CompareSettings& settings = {});
+
+std::int64_t count_of(const Comparison& comparison, CaseVerdict verdict);
+
+/// The first that applies: wrong_numbers where a new case failed its verification; unsupported where the runs
+/// have no case in common; regression where a case is slower; unclear where one is unclear, or missing unless
+/// that is allowed; passed. New and faster cases never fail.
+ExitCode exit_code_of(const Comparison& comparison);
+
+}  // namespace fmha_bwd
