@@ -140,7 +140,7 @@ void set_results(BenchOptions& options, const Texts& texts) {
   set(options.other_binary, "--ab", texts.other);
   set(options.junit, "--junit", texts.junit);
   set(options.markdown, "--markdown", texts.markdown);
-  if (texts.max_slowdown) options.compare.max_slowdown = slowdown_from("--max-slowdown", *texts.max_slowdown);
+  if (texts.max_slowdown) options.compare.max_slowdown = percent_from("--max-slowdown", *texts.max_slowdown);
   if (options.resume && options.output.value_or("-") == "-") {
     refuse("--resume", "goes on with a file; allowed with --output FILE");
   }

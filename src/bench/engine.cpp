@@ -69,6 +69,7 @@ class Engine::Implementation {
   }
 
   const BenchContext& context() const { return context_; }
+  bool watches() const { return watch_.has_value(); }
 
   std::size_t run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only) {
     initialize(options_);
@@ -180,6 +181,8 @@ Engine::Engine(const BenchOptions& options, const std::vector<PlannedCase>& plan
 Engine::~Engine() = default;
 
 const BenchContext& Engine::context() const { return implementation_->context(); }
+
+bool Engine::watches() const { return implementation_->watches(); }
 
 std::size_t Engine::run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only) {
   return implementation_->run(store, rounds, only);

@@ -24,6 +24,8 @@ class Engine {
   ~Engine();
 
   const BenchContext& context() const;
+  /// Whether the device's clock is read while it is measured.
+  bool watches() const;
 
   /// Gives each case of `store` (in the order of `planned`) that has no error the rounds that it lacks up to
   /// `rounds`: Google Benchmark visits the cases in random order, unless its options say otherwise. A case is
