@@ -11,6 +11,7 @@
 // 1 + max_slowdown. All else is unclear, with the reason.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,10 @@ enum class CaseVerdict {
   faster,
   same,
 };
+
+inline constexpr std::array<CaseVerdict, 6> kCaseVerdicts = {CaseVerdict::slower,  CaseVerdict::unclear,
+                                                             CaseVerdict::missing, CaseVerdict::not_in_base,
+                                                             CaseVerdict::faster,  CaseVerdict::same};
 
 /// "slower", "unclear", "missing", "new", "faster" or "same".
 std::string_view name_of(CaseVerdict verdict);

@@ -1,10 +1,76 @@
 #include "src/commands/merge.h"
 
-namespace fmha_bwd {
+#include <fmt/format.h>
 
-ExitCode merge_command(const std::vector<std::string>& /*words*/, const Console& /*console*/,
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "bench/merge.h"
+#include "bench/results_json.h"
+#include "src/options/cli.h"
+#include "src/options/values.h"
+#include "src/report/report.h"
+
+namespace fmha_bwd {
+namespace {
+
+constexpr const char* kDescription =
+    "Joins results files of fmha_bwd bench, those of a sweep's shards say.\n";
+
+constexpr const char* kFooter =
+    R"(The files have to be of one program, one kind of device and the same settings. Their cases
+are put in the sweep's order. The same case may be in several files only where it is the
+same in every number.
+
+Exit codes, the first that applies:
+  1  a case failed its verification
+  2  bad usage or input, or files that are not parts of one run; nothing is written
+  6  a case ended in a device or runtime error, or the result could not be written
+  3  a case was not supported, or there is no case
+  0  otherwise)";
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::optional<std::string> output;
+  bool help = false;
+};
+
+void declare(CLI::App& app, Arguments& a) {
+  set_manners(app);
+  app.footer(kFooter);
+  app.add_option("FILES", a.files, "results files")->type_name("FILE")->take_all();
+  app.add_option("--output", a.output, "where the joined results go [stdout]")->type_name("FILE");
+  app.add_flag("-h,--help", a.help, "this text")->disable_flag_override();
+}
+
+}  // namespace
+
+ExitCode merge_command(const std::vector<std::string>& words, const Console& console,
                        const Decorate& /*decorate*/) {
-  throw Error(ExitCode::unsupported, "merge: not built yet");
+  Arguments arguments;
+  CLI::App app(kDescription, "fmha_bwd merge");
+  declare(app, arguments);
+  const std::vector<std::string> extras = parse_words(app, words);
+  if (arguments.help) {
+    print(console, help_of(app));
+    return ExitCode::passed;
+  }
+  refuse_extras(extras);
+  if (arguments.files.empty()) refuse("merge", "needs results files; see --help");
+  if (arguments.output) require_value("--output", *arguments.output);
+  if (arguments.output == "-") arguments.output.reset();
+  std::vector<NamedResults> parts;
+  for (const std::string& file : arguments.files) parts.push_back({file, read_results(file, "FILES")});
+  const BenchResults whole = merge(parts);
+  const std::string text = results_text(whole);
+  if (!arguments.output) {
+    print(console, text);
+  } else {
+    write_file(*arguments.output, text);
+    console.err << fmt::format("{} cases of {} files in {}\n", whole.cases.size(), parts.size(),
+                               *arguments.output);
+  }
+  return exit_code_of(whole);
 }
 
 }  // namespace fmha_bwd

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "src/report/csv.h"
+#include "src/report/escape.h"
 #include "src/report/json.h"
 #include "src/report/table.h"
 #include "src/report/verdict.h"
@@ -19,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const fs::path& path, const std::error_code& reason) {
+[[noreturn]] void fail(std::string_view option, const fs::path& path, const std::error_code& reason) {
   throw Error(ExitCode::device_error,
-              fmt::format("--output: cannot write '{}': {}", path.string(), reason.message()));
+              fmt::format("{}: cannot write '{}': {}", option, path.string(), reason.message()));
 }
 
 std::error_code last_error() { return {errno, std::generic_category()}; }
@@ -81,15 +82,10 @@ void print(const Console& console, const std::string& text) {
 }
 
 void print_error(const Console& console, std::string_view message) {
-  std::string line;
-  for (const char c : message) {
-    const auto byte = static_cast<unsigned char>(c);
-    line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
-  }
-  console.err << fmt::format("fmha_bwd: {}\n", line) << std::flush;
+  console.err << fmt::format("fmha_bwd: {}\n", one_line(message)) << std::flush;
 }
 
-void check_writable(const fs::path& path) {
+void check_writable(const fs::path& path, std::string_view option) {
   std::error_code reason;
   if (is_special(path)) {
     reason = access(path.c_str(), W_OK) == 0 ? std::error_code() : last_error();
@@ -100,12 +96,12 @@ void check_writable(const fs::path& path) {
     std::error_code ignored;
     fs::remove(partial, ignored);
   }
-  if (reason) fail(path, reason);
+  if (reason) fail(option, path, reason);
 }
 
-void write_file(const fs::path& path, const std::string& text) {
+void write_file(const fs::path& path, const std::string& text, std::string_view option) {
   if (is_special(path)) {
-    if (const std::error_code reason = write_all(path, "wb", text)) fail(path, reason);
+    if (const std::error_code reason = write_all(path, "wb", text)) fail(option, path, reason);
     return;
   }
   const fs::path partial = partial_beside(path);
@@ -114,7 +110,7 @@ void write_file(const fs::path& path, const std::string& text) {
   if (!reason) return;
   std::error_code ignored;
   fs::remove(partial, ignored);
-  fail(path, reason);
+  fail(option, path, reason);
 }
 
 void write_report(const RunResult& run, const Options& options, const Console& console) {

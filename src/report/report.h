@@ -22,12 +22,13 @@ void print(const Console& console, const std::string& text);
 void print_error(const Console& console, std::string_view message);
 
 /// Throws what write_file would where the file cannot be written, so that a long run is not in vain.
-void check_writable(const std::filesystem::path& path);
+void check_writable(const std::filesystem::path& path, std::string_view option = "--output");
 
 /// Writes `text` to `path` so that the file holds all of it or is as it was: a file beside it is written and
 /// renamed. What is not an ordinary file (a pipe, /dev/null) is written to directly. Throws Error
-/// (device_error) that names the file and the reason.
-void write_file(const std::filesystem::path& path, const std::string& text);
+/// (device_error) that names the option, the file and the reason.
+void write_file(const std::filesystem::path& path, const std::string& text,
+                std::string_view option = "--output");
 
 /// Writes the report to options.output, then says so on console.err unless options.quiet; or to console.out.
 /// Throws Error (device_error) where it cannot be written.

@@ -1,0 +1,90 @@
+#include "bench/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
+
+#include "bench/alike.h"
+
+namespace fmha_bwd {
+namespace {
+
+/// The worst first.
+constexpr std::array<ExitCode, 6> kFailures = {ExitCode::wrong_numbers, ExitCode::device_error,
+                                               ExitCode::bad_usage,     ExitCode::unsupported,
+                                               ExitCode::regression,    ExitCode::unclear};
+
+void require_alike(const NamedResults& first, const NamedResults& part) {
+  std::vector<std::string> lines = unlike_contexts(first.results.context, part.results.context);
+  for (std::string& line : unlike_settings(first.results.context, part.results.context)) {
+    lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return;
+  throw Error(ExitCode::bad_usage, fmt::format("'{}' and '{}' are not parts of one run: {}", first.name,
+                                               part.name, lines.front()));
+}
+
+std::string commands_of(std::span<const NamedResults> parts) {
+  std::vector<std::string> commands;
+  std::string text;
+  for (const NamedResults& part : parts) {
+    const std::string& command = part.results.context.command;
+    if (std::find(commands.begin(), commands.end(), command) != commands.end()) continue;
+    text += commands.empty() ? command : " ; " + command;
+    commands.push_back(command);
+  }
+  return text;
+}
+
+/// Where a case came from.
+struct Source {
+  const BenchCase* item;
+  const NamedResults* part;
+};
+
+ExitCode failure_of(const BenchCase& item) {
+  const auto code = static_cast<ExitCode>(item.exit_code);
+  if (std::find(kFailures.begin(), kFailures.end(), code) != kFailures.end()) return code;
+  return item.error.empty() && item.exit_code == 0 ? ExitCode::passed : ExitCode::device_error;
+}
+
+}  // namespace
+
+BenchResults merge(std::span<const NamedResults> parts) {
+  if (parts.empty()) throw Error(ExitCode::bad_usage, "nothing to merge");
+  BenchResults whole;
+  whole.context = parts.front().results.context;
+  whole.context.command = commands_of(parts);
+  std::map<std::string_view, Source> seen;
+  for (const NamedResults& part : parts) {
+    require_alike(parts.front(), part);
+    for (const BenchCase& item : part.results.cases) {
+      const auto [before, is_new] = seen.emplace(item.name, Source{&item, &part});
+      if (is_new) {
+        whole.cases.push_back(item);
+      } else if (!(*before->second.item == item)) {
+        throw Error(ExitCode::bad_usage, fmt::format("'{}' and '{}' both have the case '{}', and it differs",
+                                                     before->second.part->name, part.name, item.name));
+      }
+    }
+  }
+  std::stable_sort(whole.cases.begin(), whole.cases.end(),
+                   [](const BenchCase& one, const BenchCase& other) { return one.index < other.index; });
+  return whole;
+}
+
+ExitCode exit_code_of(const BenchResults& results) {
+  if (results.cases.empty()) return ExitCode::unsupported;
+  for (const ExitCode failure : kFailures) {
+    if (std::any_of(results.cases.begin(), results.cases.end(),
+                    [&](const BenchCase& item) { return failure_of(item) == failure; })) {
+      return failure;
+    }
+  }
+  return ExitCode::passed;
+}
+
+}  // namespace fmha_bwd
