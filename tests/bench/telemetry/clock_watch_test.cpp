@@ -74,6 +74,16 @@ TEST(ClockWatchTest, ReadsOnceHoweverSoonItIsStopped) {
   EXPECT_EQ(watch.clock_during(steady_clock::now(), steady_clock::now()), 1001.0);
 }
 
+TEST(ClockWatchTest, StopsAtOnceWhileItWaitsForTheNextReading) {
+  CountingDevice device;
+  ClockWatch watch(device, kNever);
+  watch.start();
+  device.wait_for(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it waits, most likely
+  watch.stop();
+  EXPECT_EQ(device.count(), 1);
+}
+
 TEST(ClockWatchTest, ForgetsTheReadingsOfTheTimeBefore) {
   CountingDevice device;
   ClockWatch watch(device, kNever);
