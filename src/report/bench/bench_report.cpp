@@ -4,8 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <limits>
+#include <set>
 
 #include "src/report/bench/tables.h"
 
@@ -14,10 +14,26 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-std::string label_of(const BenchContext& context) {
-  const std::string device = context.device.empty() ? context.platform : context.device;
-  const bool has_revision = !context.revision.empty() && context.revision != "unknown";
-  return has_revision ? fmt::format("{} @ {}", device, context.revision) : device;
+std::string device_of(const NamedRun& run) {
+  const BenchContext& context = run.results.context;
+  return context.device.empty() ? context.platform : context.device;
+}
+
+std::string revision_of(const NamedRun& run) { return run.results.context.revision; }
+
+std::string device_and_revision_of(const NamedRun& run) {
+  return fmt::format("{} @ {}", device_of(run), revision_of(run));
+}
+
+std::string all_of(const NamedRun& run) {
+  return fmt::format("{} ({})", device_and_revision_of(run), run.file);
+}
+
+/// Whether the label tells all of `runs` apart.
+bool tells_apart(std::string (*label)(const NamedRun&), const std::vector<NamedRun*>& runs) {
+  std::set<std::string> labels;
+  for (const NamedRun* run : runs) labels.insert(label(*run));
+  return labels.size() == runs.size();
 }
 
 const BenchCase* case_named(const BenchResults& results, const std::string& name) {
@@ -42,8 +58,7 @@ void warn_of_throttling(const NamedRun& run, std::vector<std::string>& warnings)
   std::int64_t throttled = 0;
   for (const BenchCase& item : run.results.cases) {
     rounds += item.rounds.size();
-    throttled += std::count_if(item.rounds.begin(), item.rounds.end(),
-                               [](const Round& round) { return round.throttled; });
+    throttled += throttled_rounds(item);
   }
   if (throttled == 0) return;
   warnings.push_back(fmt::format("{}: the device was throttled in {} of {} rounds; their times are in doubt.",
@@ -56,18 +71,15 @@ void add_labels(BenchReport& report) {
   std::vector<NamedRun*> runs;
   for (NamedRun& run : report.runs) runs.push_back(&run);
   if (report.baseline) runs.push_back(&*report.baseline);
-  for (NamedRun* run : runs) run->label = label_of(run->results.context);
-  std::vector<std::string> labels;
-  for (const NamedRun* run : runs) labels.push_back(run->label);
-  for (NamedRun* run : runs) {
-    if (std::count(labels.begin(), labels.end(), run->label) > 1) {
-      run->label += fmt::format(" ({})", std::filesystem::path(run->file).filename().string());
-    }
+  auto* label = all_of;
+  for (auto* shorter : {device_and_revision_of, revision_of, device_of}) {
+    if (tells_apart(shorter, runs)) label = shorter;
   }
+  for (NamedRun* run : runs) run->label = label(*run);
   if (!report.title.empty()) return;
   std::vector<std::string> devices;
   for (const NamedRun& run : report.runs) {
-    const std::string& device = run.results.context.device;
+    const std::string device = device_of(run);
     if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
   }
   report.title = fmt::format("Attention backward on {}", fmt::join(devices, ", "));
@@ -92,6 +104,11 @@ std::vector<ComparedCase> beside_baseline(const BenchReport& report) {
     }
   }
   return compared;
+}
+
+std::int64_t throttled_rounds(const BenchCase& item) {
+  return std::count_if(item.rounds.begin(), item.rounds.end(),
+                       [](const Round& round) { return round.throttled; });
 }
 
 std::vector<std::string> warnings_of(const BenchReport& report) {

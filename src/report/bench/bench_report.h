@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +12,7 @@
 namespace fmha_bwd {
 
 struct NamedRun {
-  std::string label;  // device and revision; the file too where runs would be named alike
+  std::string label;  // what tells it from the other runs: device, revision, both, or the file too
   std::string file;
   BenchResults results;
 };
@@ -36,13 +37,16 @@ struct BenchReport {
   std::vector<ComparedCase> compared;
 };
 
-/// Labels the runs, and names the report after the devices where its title is empty.
+/// Labels the runs and the baseline, and names the report after the devices where its title is empty.
 void add_labels(BenchReport& report);
 
 /// Each case of each run beside the baseline's of the same name, then the baseline's cases that the run
 /// lacks. Ratios are those of time_of(BenchCase); intervals are not given, and of the verdicts "new" and
 /// "missing" alone.
 std::vector<ComparedCase> beside_baseline(const BenchReport& report);
+
+/// Rounds of the case in which the device was throttled.
+std::int64_t throttled_rounds(const BenchCase& item);
 
 /// What a reader has to know before believing a number: emulated devices, contexts that differ, throttled
 /// rounds. Sentences.

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -124,8 +123,7 @@ Totals totals_of(const BenchReport& report) {
       ++totals.cases;
       if (!item.error.empty()) ++totals.errors;
       totals.rounds += item.rounds.size();
-      totals.throttled += std::count_if(item.rounds.begin(), item.rounds.end(),
-                                        [](const Round& round) { return round.throttled; });
+      totals.throttled += throttled_rounds(item);
       const double tflops = rates_of(item, run.results.context, time_of(item)).tflops;
       if (!(tflops > totals.best)) continue;
       totals.best = tflops;

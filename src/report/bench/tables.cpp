@@ -27,8 +27,12 @@ TableCell milliseconds(double x) {
   return number_cell(x, [](double ms) { return Numbers().milliseconds(ms); });
 }
 
+/// Four significant digits, zeros at the end too, so that a column's points stand below one another.
 TableCell rate(double x) {
-  return number_cell(x, [](double value) { return Numbers().rate(value); });
+  return number_cell(x, [](double value) {
+    if (value < 0.01) return Numbers().rate(value);
+    return fmt::format("{:.{}f}", value, value < 1.0 ? 4 : value < 10.0 ? 3 : value < 100.0 ? 2 : 1);
+  });
 }
 
 /// Of a share of one; the column has percent in its title.
@@ -52,8 +56,7 @@ TableCell spread_of(const BenchCase& item) {
 }
 
 TableCell rounds_of(const BenchCase& item) {
-  const auto throttled = std::count_if(item.rounds.begin(), item.rounds.end(),
-                                       [](const Round& round) { return round.throttled; });
+  const std::int64_t throttled = throttled_rounds(item);
   const auto count = static_cast<double>(item.rounds.size());
   if (throttled == 0) return {fmt::format("{:.0f}", count), count};
   return {fmt::format("{:.0f} ({} throttled)", count, throttled), count};
@@ -102,17 +105,28 @@ std::vector<TableCell> compared_row(const ComparedCase& item) {
           text_cell(item.verdict)};
 }
 
-/// `columns`, after one for the run's label where there are several.
-ReportTable table_of(const BenchReport& report, const std::vector<TableColumn>& columns) {
-  ReportTable table;
-  if (report.runs.size() > 1) table.columns = {{"run", "Run", "device and revision", Align::left}};
-  table.columns.insert(table.columns.end(), columns.begin(), columns.end());
-  return table;
+/// With `columns`, where there are several runs a second one for the run's label.
+ReportTable table_of(const BenchReport& report, std::vector<TableColumn> columns) {
+  if (report.runs.size() > 1) columns.insert(columns.begin() + 1, {"run", "Run", "its label", Align::left});
+  return {std::move(columns), {}};
 }
 
 void add_row(ReportTable& table, const BenchReport& report, std::size_t run, std::vector<TableCell> row) {
-  if (report.runs.size() > 1) row.insert(row.begin(), text_cell(report.runs[run].label));
+  if (report.runs.size() > 1) row.insert(row.begin() + 1, text_cell(report.runs[run].label));
   table.rows.push_back(std::move(row));
+}
+
+/// Takes out the column `key` where none of its cells has anything.
+void drop_if_empty(ReportTable& table, const std::string& key) {
+  const auto column = std::find_if(table.columns.begin(), table.columns.end(),
+                                   [&](const TableColumn& one) { return one.key == key; });
+  const std::ptrdiff_t place = column - table.columns.begin();
+  const bool empty = std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+    return row[static_cast<std::size_t>(place)].text == kMissing;
+  });
+  if (!empty) return;
+  table.columns.erase(column);
+  for (auto& row : table.rows) row.erase(row.begin() + place);
 }
 
 }  // namespace
@@ -161,6 +175,7 @@ ReportTable comparison_table(const BenchReport& report) {
                                         {"high", "to", "upper end of the ratio's interval"},
                                         {"verdict", "Verdict", "what the comparison comes to", Align::left}});
   for (const ComparedCase& item : report.compared) add_row(table, report, item.run, compared_row(item));
+  for (const char* key : {"low", "high", "verdict"}) drop_if_empty(table, key);
   return table;
 }
 

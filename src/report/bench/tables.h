@@ -33,7 +33,8 @@ struct ReportTable {
 /// A row for each case of each run, in their order; a column "run" where there are several.
 ReportTable cases_table(const BenchReport& report);
 
-/// A row for each of report.compared; a column "run" where there are several.
+/// A row for each of report.compared; a column "run" where there are several. Intervals and verdicts have
+/// columns only where one is given.
 ReportTable comparison_table(const BenchReport& report);
 
 /// A row for each thing known of how a run was measured, a column for each run and for the baseline. The

@@ -16,13 +16,13 @@ function cellsPath(lines, kind) {
   return path;
 }
 
+/** "512 × 512 to 1024 × 1024 (5 shapes), 50.10% to 50.05% visible". */
 function shapesText(mask) {
-  const [first] = mask.shapes;
-  const last = mask.shapes[mask.shapes.length - 1];
-  const one = ([queries, keys]) => `${queries} × ${keys}`;
-  if (mask.shapes.length === 1) return `${one(first)}, ${first[2]} visible`;
-  if (mask.shapes.length === 2) return `${one(first)} and ${one(last)}, ${first[2]} and ${last[2]} visible`;
-  return `${one(first)} to ${one(last)} (${mask.shapes.length} shapes), ${first[2]} to ${last[2]} visible`;
+  const between = mask.shapes.length === 2 ? " and " : " to ";
+  const ends = (texts) => unique([texts[0], texts[texts.length - 1]]).join(between);
+  const shapes = ends(mask.shapes.map(([queries, keys]) => `${queries}\u00a0×\u00a0${keys}`));
+  const count = mask.shapes.length > 2 ? ` (${mask.shapes.length} shapes)` : "";
+  return `${shapes}${count}, ${ends(mask.shapes.map((one) => one[2]))} visible`;
 }
 
 function pictureOf(mask) {
