@@ -1,0 +1,131 @@
+#include "src/report/bench/bench_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "src/report/bench/tables.h"
+
+namespace fmha_bwd {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+std::string device_of(const NamedRun& run) {
+  const BenchContext& context = run.results.context;
+  return context.device.empty() ? context.platform : context.device;
+}
+
+std::string revision_of(const NamedRun& run) { return run.results.context.revision; }
+
+std::string device_and_revision_of(const NamedRun& run) {
+  return fmt::format("{} @ {}", device_of(run), revision_of(run));
+}
+
+std::string all_of(const NamedRun& run) {
+  return fmt::format("{} ({})", device_and_revision_of(run), run.file);
+}
+
+/// Whether the label tells all of `runs` apart.
+bool tells_apart(std::string (*label)(const NamedRun&), const std::vector<NamedRun*>& runs) {
+  std::set<std::string> labels;
+  for (const NamedRun* run : runs) labels.insert(label(*run));
+  return labels.size() == runs.size();
+}
+
+const BenchCase* case_named(const BenchResults& results, const std::string& name) {
+  const auto found = std::find_if(results.cases.begin(), results.cases.end(),
+                                  [&](const BenchCase& item) { return item.name == name; });
+  return found == results.cases.end() ? nullptr : &*found;
+}
+
+/// The names of what counts in comparing times and is not the same in all columns of the table of contexts.
+std::vector<std::string> differences(const ReportTable& contexts) {
+  std::vector<std::string> names;
+  for (const auto& row : contexts.rows) {
+    const bool same = std::all_of(row.begin() + 2, row.end(),
+                                  [&](const TableCell& cell) { return cell.text == row[1].text; });
+    if (row.front().value && !same) names.push_back(row.front().text);
+  }
+  return names;
+}
+
+void warn_of_throttling(const NamedRun& run, std::vector<std::string>& warnings) {
+  std::size_t rounds = 0;
+  std::int64_t throttled = 0;
+  for (const BenchCase& item : run.results.cases) {
+    rounds += item.rounds.size();
+    throttled += throttled_rounds(item);
+  }
+  if (throttled == 0) return;
+  warnings.push_back(fmt::format("{}: the device was throttled in {} of {} rounds; their times are in doubt.",
+                                 run.label, throttled, rounds));
+}
+
+}  // namespace
+
+void add_labels(BenchReport& report) {
+  std::vector<NamedRun*> runs;
+  for (NamedRun& run : report.runs) runs.push_back(&run);
+  if (report.baseline) runs.push_back(&*report.baseline);
+  auto* label = all_of;
+  for (auto* shorter : {device_and_revision_of, revision_of, device_of}) {
+    if (tells_apart(shorter, runs)) label = shorter;
+  }
+  for (NamedRun* run : runs) run->label = label(*run);
+  if (!report.title.empty()) return;
+  std::vector<std::string> devices;
+  for (const NamedRun& run : report.runs) {
+    const std::string device = device_of(run);
+    if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+  }
+  report.title = fmt::format("Attention backward on {}", fmt::join(devices, ", "));
+}
+
+std::vector<ComparedCase> beside_baseline(const BenchReport& report) {
+  std::vector<ComparedCase> compared;
+  if (!report.baseline) return compared;
+  const BenchResults& base = report.baseline->results;
+  for (std::size_t run = 0; run < report.runs.size(); ++run) {
+    const BenchResults& results = report.runs[run].results;
+    for (const BenchCase& item : results.cases) {
+      const BenchCase* before = case_named(base, item.name);
+      const double base_ms = before != nullptr ? time_of(*before) : kNone;
+      const double new_ms = time_of(item);
+      compared.push_back(
+          {run, item.name, base_ms, new_ms, new_ms / base_ms, {}, {}, before != nullptr ? "" : "new"});
+    }
+    for (const BenchCase& item : base.cases) {
+      if (case_named(results, item.name) != nullptr) continue;
+      compared.push_back({run, item.name, time_of(item), kNone, kNone, {}, {}, "missing"});
+    }
+  }
+  return compared;
+}
+
+std::int64_t throttled_rounds(const BenchCase& item) {
+  return std::count_if(item.rounds.begin(), item.rounds.end(),
+                       [](const Round& round) { return round.throttled; });
+}
+
+std::vector<std::string> warnings_of(const BenchReport& report) {
+  std::vector<std::string> warnings;
+  for (const NamedRun& run : report.runs) {
+    if (run.results.context.emulated) {
+      warnings.push_back(fmt::format(
+          "{}: emulated on a CPU; its times say nothing about the time on the device.", run.label));
+    }
+    warn_of_throttling(run, warnings);
+  }
+  const std::vector<std::string> names = differences(context_table(report));
+  if (!names.empty()) {
+    warnings.push_back(
+        fmt::format("The runs differ in {}; their times are not comparable.", fmt::join(names, ", ")));
+  }
+  return warnings;
+}
+
+}  // namespace fmha_bwd
