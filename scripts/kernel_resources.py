@@ -55,17 +55,22 @@ def nvidia_remarks(text):
     return [f"{code} {remark.strip()}" for code, remark in dict.fromkeys(remarks)]
 
 
+def demangled(names):
+    """As c++filt says; as they are where there is none."""
+    if not names or not (demangler := shutil.which("c++filt")):
+        return names
+    return subprocess.run([demangler], input="\n".join(names), capture_output=True, text=True,
+                          check=True).stdout.splitlines()
+
+
+def short_name(name):
+    """Of a demangled name, without what all of them share: namespaces and the argument list."""
+    name = re.sub(r"\((?!anonymous).*", "", name.replace("(anonymous namespace)::", "").removeprefix("void "))
+    return re.sub(r"fmha_bwd::(?:\w+::)*", "", name)
+
+
 def readable(names):
-    """Demangled, without what all of them share: namespaces and the argument list."""
-    demangler = shutil.which("c++filt")
-    if demangler:
-        names = subprocess.run([demangler], input="\n".join(names), capture_output=True, text=True,
-                               check=True).stdout.splitlines()
-    short = []
-    for name in names:
-        name = re.sub(r"\((?!anonymous).*", "", name.replace("(anonymous namespace)::", "").removeprefix("void "))
-        short.append(re.sub(r"fmha_bwd::(?:\w+::)*", "", name))
-    return short
+    return [short_name(name) for name in demangled(names)]
 
 
 def reports(folder, family):

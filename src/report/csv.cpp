@@ -220,20 +220,20 @@ Row row_of(const RunResult& run, const MaskResult& mask) {
   return row;
 }
 
-std::string quoted(const std::string& text) {
+std::string line_of(const Row& row, std::string Field::*member) {
+  std::vector<std::string> texts;
+  for (const Field& field : row.fields()) texts.push_back(csv_quoted(field.*member));
+  return fmt::format("{}\n", fmt::join(texts, ","));
+}
+
+}  // namespace
+
+std::string csv_quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string result = "\"";
   for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
   return result + "\"";
 }
-
-std::string line_of(const Row& row, std::string Field::*member) {
-  std::vector<std::string> texts;
-  for (const Field& field : row.fields()) texts.push_back(quoted(field.*member));
-  return fmt::format("{}\n", fmt::join(texts, ","));
-}
-
-}  // namespace
 
 std::string csv_report(const RunResult& run) {
   std::string report = line_of(row_of(run, MaskResult{}), &Field::column);
