@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
-#include <limits>
+#include <utility>
 
+#include "base/error.h"
 #include "src/options/cli.h"
 #include "src/options/values.h"
 
@@ -13,6 +13,7 @@ namespace fmha_bwd {
 namespace {
 
 constexpr std::array<std::string_view, 3> kCacheStates = {"rotate", "flush", "warm"};
+constexpr std::string_view kInterleaving = "--benchmark_enable_random_interleaving";
 constexpr std::int64_t kMostRounds = 10'000;
 constexpr std::int64_t kMostSamples = 1'000'000;
 
@@ -47,7 +48,7 @@ Exit codes: 0 measured (and not slower); 1 a case has wrong numbers; 2 bad usage
 struct Texts {
   std::vector<std::string> cases;
   std::optional<std::string> device, cache, rounds, samples, min_time, max_time, warmup_time, shard, output,
-      baseline, max_slowdown, other, junit, markdown;
+      baseline, other;
 };
 
 void declare(CLI::App& app, Texts& texts, BenchOptions& options) {
@@ -90,18 +91,11 @@ void declare(CLI::App& app, Texts& texts, BenchOptions& options) {
   app.add_flag("--resume", options.resume, "go on with what --output has")->group(kResults);
   app.add_flag("--quiet", options.quiet, "no table and no progress")->group(kResults);
 
-  constexpr const char* kGate = "Comparison";
+  constexpr const char* kGate = "Gate";
   add(kGate, "--baseline", "FILE", texts.baseline, "an earlier --output: exit 4 where a case is slower");
   add(kGate, "--ab", "PROGRAM", texts.other,
       "another build of fmha_bwd as the baseline, measured in turn with this\none, round by round");
-  add(kGate, "--max-slowdown", "P%", texts.max_slowdown, "that is not called slower [1%]");
-  app.add_flag("--allow-unlike", options.allow_unlike, "compare with another device, driver, cache state ..")
-      ->group(kGate);
-  app.add_flag("--allow-missing", options.compare.allow_missing,
-               "cases that only the baseline has do not count")
-      ->group(kGate);
-  add(kGate, "--junit", "FILE", texts.junit, "write the verdicts as JUnit XML");
-  add(kGate, "--markdown", "FILE", texts.markdown, "write them as Markdown");
+  declare_gate(app, options.gate);
   app.add_flag("--help,-h", options.help, "this text")->group("Program");
 }
 
@@ -138,45 +132,91 @@ void set_results(BenchOptions& options, const Texts& texts) {
   set(options.output, "--output", texts.output);
   set(options.baseline, "--baseline", texts.baseline);
   set(options.other_binary, "--ab", texts.other);
-  set(options.junit, "--junit", texts.junit);
-  set(options.markdown, "--markdown", texts.markdown);
-  if (texts.max_slowdown) options.compare.max_slowdown = percent_from("--max-slowdown", *texts.max_slowdown);
+  static_cast<void>(compare_settings(options.gate));
   if (options.resume && options.output.value_or("-") == "-") {
     refuse("--resume", "goes on with a file; allowed with --output FILE");
   }
   if (options.baseline && options.other_binary) refuse("--baseline", "not allowed together with --ab");
   if (options.baseline || options.other_binary) return;
-  if (options.junit) refuse("--junit", "has no verdicts to write; allowed with --baseline or --ab");
-  if (options.markdown) refuse("--markdown", "has no verdicts to write; allowed with --baseline or --ab");
-  if (texts.max_slowdown) refuse("--max-slowdown", "nothing is compared; allowed with --baseline or --ab");
+  const GateArguments& gate = options.gate;
+  for (const auto& [option, given] :
+       {std::pair("--max-slowdown", gate.max_slowdown.has_value()),
+        std::pair("--alpha", gate.alpha.has_value()), std::pair("--junit", gate.junit.has_value()),
+        std::pair("--markdown", gate.markdown.has_value()), std::pair("--allow-unlike", gate.allow_unlike),
+        std::pair("--allow-missing", gate.allow_missing)}) {
+    if (given) refuse(option, "nothing is compared; allowed with --baseline or --ab");
+  }
 }
 
-/// The sweep's own words stand behind those of each line of the files, so that they win.
-void set_cases(BenchOptions& options, const Texts& texts, Words sweep) {
+/// Takes --device out of the lines of case files, where the command line has none.
+void take_device(BenchOptions& options) {
+  std::optional<std::string> device;
+  for (SweepLine& line : options.lines) {
+    const std::optional<std::string> own = take_option(line.words, "--device");
+    if (!own) continue;
+    if (device && *device != *own) {
+      throw Error(
+          ExitCode::bad_usage,
+          fmt::format(
+              "{}: --device: '{}' after '{}'; allowed is one device for all lines, or --device on the "
+              "command line",
+              line.where, *own, *device));
+    }
+    device = own;
+  }
+  if (device && options.device == "auto") options.device = *device;
+}
+
+/// The command line's words stand behind those of each line of the files, so that they win.
+void set_cases(BenchOptions& options, const Texts& texts, const Words& sweep) {
   if (texts.shard) options.shard = shard_from(*texts.shard);
   if (texts.device) {
     require_value("--device", *texts.device);
     options.device = *texts.device;
   }
-  const bool all = options.device.ends_with(":all");
-  if (!options.on_cpu()) {
-    const std::string one = all ? options.device.substr(0, options.device.find(':')) : options.device;
-    static_cast<void>(device_request(one));
-    if (one != "auto") sweep.insert(sweep.end(), {"--device", one});
+  for (const std::string& file : texts.cases) {
+    for (SweepLine& line : read_sweep(file)) options.lines.push_back(std::move(line));
+  }
+  if (texts.cases.empty()) options.lines.push_back({});
+  take_device(options);
+  const bool one = !options.several_devices();
+  if (one && !options.on_cpu()) static_cast<void>(device_request(options.device));
+  for (SweepLine& line : options.lines) {
+    line.words.insert(line.words.end(), sweep.begin(), sweep.end());
+    if (one && !options.on_cpu() && options.device != "auto") {
+      line.words.insert(line.words.end(), {"--device", options.device});
+    }
   }
   if (options.on_cpu() && options.cache != CacheState::rotate) {
     refuse("--cache", "the reference on the CPU takes its inputs as they are; allowed without --device cpu");
   }
-  for (const std::string& file : texts.cases) {
-    for (SweepLine& line : read_sweep(file)) {
-      line.words.insert(line.words.end(), sweep.begin(), sweep.end());
-      options.lines.push_back(std::move(line));
-    }
+  if (!one && options.other_binary) refuse("--ab", "measures on one device; allowed with one --device");
+}
+
+/// What of Google Benchmark's options is this program's own.
+void set_google(BenchOptions& options) {
+  if (const auto filter = take_option(options.google, "--benchmark_filter")) options.filter = filter;
+  if (const auto rounds = take_option(options.google, "--benchmark_repetitions")) {
+    options.rounds = whole_number<std::int64_t>("--benchmark_repetitions", *rounds, 1, kMostRounds);
   }
-  if (texts.cases.empty()) options.lines.push_back({std::move(sweep), ""});
+  if (const auto list = take_option(options.google, "--benchmark_list_tests"))
+    options.list = *list != "false";
 }
 
 }  // namespace
+
+bool BenchOptions::interleaved() const {
+  for (const std::string& word : google) {
+    if (word.starts_with(std::string(kInterleaving) + "=")) {
+      return word.ends_with("=true") || word.ends_with("=1") || word.ends_with("=yes");
+    }
+  }
+  return true;
+}
+
+bool BenchOptions::several_devices() const {
+  return device.find(',') != std::string::npos || device.ends_with(":all");
+}
 
 std::string_view name_of(CacheState cache) { return kCacheStates.at(static_cast<std::size_t>(cache)); }
 
@@ -203,9 +243,10 @@ BenchOptions bench_options(const std::vector<std::string>& words) {
     options.google.push_back(word);
     return true;
   });
+  set_google(options);
   set_sampling(options, texts);
   set_results(options, texts);
-  set_cases(options, texts, std::move(sweep));
+  set_cases(options, texts, sweep);
   return options;
 }
 

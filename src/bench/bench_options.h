@@ -6,16 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "bench/compare.h"
 #include "bench/sampler.h"
 #include "kernels/backend.h"
 #include "src/bench/plan.h"
+#include "src/gate.h"
 
 namespace fmha_bwd {
 
 struct BenchOptions {
-  std::vector<SweepLine> lines;  // what is to be measured
-  std::string device = "auto";   // as a run's, or cpu, or PLATFORM:all
+  std::vector<SweepLine> lines;       // what is to be measured
+  std::optional<std::string> filter;  // a regular expression for cases' names, "-" before it inverts it
+  std::string device = "auto";        // as a run's, or cpu, or PLATFORM:all
   CacheState cache = CacheState::rotate;
   std::int64_t rounds = 9;              // of each case
   std::optional<std::int64_t> samples;  // of each kind in a round; nothing: the stopping rule
@@ -27,10 +28,7 @@ struct BenchOptions {
   std::optional<std::string> output;  // a results file; "-" is stdout
   std::optional<std::string> baseline;
   std::optional<std::string> other_binary;  // of --ab
-  CompareSettings compare;
-  bool allow_unlike = false;
-  std::optional<std::string> junit;
-  std::optional<std::string> markdown;
+  GateArguments gate;
   bool list = false;
   bool quiet = false;
   bool help = false;
@@ -38,6 +36,9 @@ struct BenchOptions {
   std::vector<std::string> given;   // the words as they were given
 
   bool on_cpu() const { return device == "cpu"; }
+  bool several_devices() const;
+  /// Whether Google Benchmark visits the cases in random order.
+  bool interleaved() const;
   SamplerSettings sampler() const;
 };
 

@@ -33,14 +33,14 @@ std::string failure_text(const MaskResult& mask) {
 CaseRuns::CaseRuns(const BenchOptions& options, const Decorate& decorate)
     : options_(options), decorate_(decorate) {}
 
-Backend& CaseRuns::backend_of(const PlannedCase& planned) {
-  const DeviceChoice choice = choose_device(planned.options.device, planned.options.arch, platforms());
-  std::unique_ptr<Backend>& backend = backends_[{choice.platform, choice.index}];
-  if (!backend) {
-    backend = open_backend(choice.platform, choice.index);
-    if (decorate_) backend = decorate_(std::move(backend));
+Backend& CaseRuns::backend(const std::string& device, const std::optional<std::string>& arch) {
+  const DeviceChoice choice = choose_device(device, arch, platforms());
+  std::unique_ptr<Backend>& opened = backends_[{choice.platform, choice.index}];
+  if (!opened) {
+    opened = open_backend(choice.platform, choice.index);
+    if (decorate_) opened = decorate_(std::move(opened));
   }
-  return *backend;
+  return *opened;
 }
 
 Round CaseRuns::round(const PlannedCase& planned, BenchCase& item, const ClockWatch* watch) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,8 +20,12 @@ class CaseRuns {
  public:
   CaseRuns(const BenchOptions& options, const Decorate& decorate);
 
-  /// The device of the case; opened where it is not yet. Throws Error as choose_device does.
-  Backend& backend_of(const PlannedCase& planned);
+  /// The device that --device and --arch mean; opened where it is not yet. Throws Error as choose_device
+  /// does.
+  Backend& backend(const std::string& device, const std::optional<std::string>& arch);
+  Backend& backend_of(const PlannedCase& planned) {
+    return backend(planned.options.device, planned.options.arch);
+  }
 
   /// A round of the case, verified before its first one; fills in what `item` does not know yet: kernel,
   /// device, checksum, verification, peak. `watch` runs, or is nullptr. Throws Error: wrong_numbers where

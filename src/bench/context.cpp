@@ -76,6 +76,7 @@ BenchContext context_of(const BenchOptions& options, const Device* device, const
   context.min_seconds = options.min_seconds;
   context.max_seconds = options.max_seconds;
   context.rounds = options.rounds;
+  context.interleaved = options.interleaved();
   return context;
 }
 

@@ -7,7 +7,6 @@
 #include <exception>
 #include <map>
 #include <optional>
-#include <regex>
 #include <utility>
 
 #include "base/error.h"
@@ -42,12 +41,6 @@ void initialize(const BenchOptions& options) {
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
   if (argc > 1) refuse(argv[1], "not an option of Google Benchmark, or not a value of it");
-  try {
-    static_cast<void>(std::regex(benchmark::GetBenchmarkFilter()));
-  } catch (const std::regex_error&) {
-    refuse("--benchmark_filter",
-           fmt::format("'{}' is no regular expression", benchmark::GetBenchmarkFilter()));
-  }
 }
 
 }  // namespace
@@ -57,8 +50,10 @@ class Engine::Implementation {
   Implementation(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
                  const Decorate& decorate)
       : options_(options), planned_(planned), console_(console), runs_(options, decorate) {
-    if (!options.on_cpu() && !planned.empty()) {
-      const Device& device = runs_.backend_of(planned.front()).device();
+    if (!options.on_cpu()) {
+      Backend& backend =
+          planned.empty() ? runs_.backend(options.device, std::nullopt) : runs_.backend_of(planned.front());
+      const Device& device = backend.device();
       opened_ = open_device_watch(device.platform, device.pci);
       if (opened_.watch) watch_.emplace(*opened_.watch);
       context_ =

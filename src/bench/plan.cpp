@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <set>
 #include <string_view>
 
@@ -29,28 +30,10 @@ void refuse_foreign(const Words& words) {
   }
 }
 
-std::string value_of(const Words& words, std::string_view option) {
-  std::string value;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == option && i + 1 < words.size()) value = words[i + 1];
-    if (words[i].starts_with(std::string(option) + "=")) value = words[i].substr(option.size() + 1);
-  }
-  return value;
-}
-
-/// Takes --kernel out of `words`: that of the reference is none of a run's.
+/// --kernel of the reference is none of a run's.
 Operation take_reference(Words& words) {
-  const std::string kernel = value_of(words, "--kernel");
-  for (std::size_t i = 0; i < words.size();) {
-    const bool with_value = words[i] == "--kernel";
-    if (!with_value && !words[i].starts_with("--kernel=")) {
-      ++i;
-      continue;
-    }
-    const auto begin = words.begin() + static_cast<std::ptrdiff_t>(i);
-    words.erase(begin, begin + (with_value && i + 1 < words.size() ? 2 : 1));
-  }
-  if (kernel.empty() || kernel == "exact") return Operation::exact_reference;
+  const std::string kernel = take_option(words, "--kernel").value_or("exact");
+  if (kernel == "exact") return Operation::exact_reference;
   if (kernel == "textbook") return Operation::textbook_reference;
   refuse("--kernel", fmt::format("'{}' is not allowed with --device cpu; one of exact, textbook", kernel));
 }
@@ -93,6 +76,22 @@ class Plan {
 
 }  // namespace
 
+std::optional<std::string> take_option(Words& words, std::string_view option) {
+  std::optional<std::string> value;
+  Words kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == option) {
+      value = i + 1 < words.size() ? words[++i] : "";
+    } else if (words[i].starts_with(option) && words[i][option.size()] == '=') {
+      value = words[i].substr(option.size() + 1);
+    } else {
+      kept.push_back(std::move(words[i]));
+    }
+  }
+  words = std::move(kept);
+  return value;
+}
+
 std::vector<SweepLine> read_sweep(const std::filesystem::path& path) {
   std::string text(size_of_file(path, "--cases"), '\0');
   read_file(path, 0, std::as_writable_bytes(std::span(text)), "--cases");
@@ -131,6 +130,18 @@ Shard shard_from(const std::string& text) {
   shard.count = whole_number<std::size_t>("--shard", text.substr(slash + 1), 1, kMost);
   shard.index = whole_number<std::size_t>("--shard", text.substr(0, slash), 1, shard.count);
   return shard;
+}
+
+std::vector<PlannedCase> filtered(std::vector<PlannedCase> all, const std::string& expression) {
+  const bool inverted = expression.starts_with('-');
+  try {
+    const std::regex regex(expression.substr(inverted ? 1 : 0), std::regex::extended);
+    std::erase_if(
+        all, [&](const PlannedCase& one) { return std::regex_search(one.item.name, regex) == inverted; });
+  } catch (const std::regex_error&) {
+    refuse("--benchmark_filter", fmt::format("'{}' is no regular expression", expression));
+  }
+  return all;
 }
 
 std::vector<PlannedCase> cases_of(std::vector<PlannedCase> all, const Shard& shard) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,13 +30,17 @@ struct SweepLine {
   std::string where;
 };
 
+/// Takes every "--option V" and "--option=V" (and "--option" at the end, whose value is empty) out of
+/// `words`; the last value, nothing where there is none.
+std::optional<std::string> take_option(Words& words, std::string_view option);
+
 /// The lines of a case file that have words: each is a sweep of its own. A # begins a comment. Throws Error
 /// (bad_usage) where the file cannot be read.
 std::vector<SweepLine> read_sweep(const std::filesystem::path& path);
 
-/// The cases of all lines, in their order, each name once. `on_cpu`: of the reference, whose --kernel is exact
-/// or textbook. Throws Error (bad_usage), which begins with the line's place, for words that a run would refuse
-/// or that mean nothing to a sweep (--save, --random, --format ..).
+/// The cases of all lines, in their order, each name once. `on_cpu`: of the reference, whose --kernel is
+/// exact or textbook. Throws Error (bad_usage), which begins with the line's place, for words that a run
+/// would refuse or that mean nothing to a sweep (--save, --random, --format ..).
 std::vector<PlannedCase> plan_cases(const std::vector<SweepLine>& lines, bool on_cpu);
 
 /// I/N: those of the cases whose number, counted from 0, is I - 1 modulo N.
@@ -45,6 +51,10 @@ struct Shard {
 
 /// Throws Error (bad_usage) unless the text is I/N with 1 <= I <= N.
 Shard shard_from(const std::string& text);
+
+/// Those whose names the regular expression finds, or does not find where "-" stands before it. Throws Error
+/// (bad_usage) where it is none.
+std::vector<PlannedCase> filtered(std::vector<PlannedCase> all, const std::string& expression);
 
 std::vector<PlannedCase> cases_of(std::vector<PlannedCase> all, const Shard& shard);
 

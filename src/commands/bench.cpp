@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "bench/alike.h"
 #include "bench/compare.h"
+#include "bench/merge.h"
 #include "bench/results_json.h"
+#include "src/bench/ab.h"
 #include "src/bench/bench_options.h"
 #include "src/bench/engine.h"
+#include "src/bench/parallel.h"
 #include "src/bench/plan.h"
 #include "src/bench/store.h"
-#include "src/options/values.h"
-#include "src/report/bench_table.h"
+#include "src/options/arguments.h"
+#include "src/report/bench/run_table.h"
+#include "src/report/comparison.h"
 #include "src/report/report.h"
 
 namespace fmha_bwd {
@@ -26,31 +29,115 @@ ExitCode list(const std::vector<PlannedCase>& planned, const Console& console) {
   return ExitCode::passed;
 }
 
-/// What the results say without a comparison: the worst of the cases' codes, where a case that is not
-/// supported counts only if nothing ran.
-ExitCode code_of(const BenchResults& results) {
-  const auto any = [&](ExitCode code) {
-    return std::any_of(results.cases.begin(), results.cases.end(),
-                       [&](const BenchCase& item) { return item.exit_code == static_cast<int>(code); });
-  };
-  if (any(ExitCode::wrong_numbers)) return ExitCode::wrong_numbers;
-  if (any(ExitCode::device_error)) return ExitCode::device_error;
-  const bool measured = std::any_of(results.cases.begin(), results.cases.end(),
-                                    [](const BenchCase& item) { return !item.rounds.empty(); });
-  return measured ? ExitCode::passed : ExitCode::unsupported;
-}
-
 void check_outputs(const BenchOptions& options) {
-  for (const auto* file : {&options.output, &options.junit, &options.markdown}) {
+  for (const auto* file : {&options.output, &options.gate.junit, &options.gate.markdown}) {
     if (*file && **file != "-") check_writable(**file);
   }
 }
 
+ComparisonReport comparison_report(const BenchOptions& options) {
+  ComparisonReport report;
+  report.junit = options.gate.junit;
+  report.markdown = options.gate.markdown;
+  report.quiet = options.quiet;
+  return report;
+}
+
+/// The names of the cases whose verdict a second look may settle.
+std::vector<std::string> unclear_cases(const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const CaseComparison& item : comparison.cases) {
+    if (item.verdict == CaseVerdict::unclear && item.effect) names.push_back(item.name);
+  }
+  return names;
+}
+
+bool needs_more(const std::vector<std::string>& names, const BenchOptions& options, const Console& console) {
+  if (names.empty()) return false;
+  if (!options.quiet) {
+    console.err << fmt::format("{} of the cases unclear: measured again\n", names.size());
+  }
+  return true;
+}
+
+/// The worse of what the results say by themselves and of the comparison.
+ExitCode worse(ExitCode own, ExitCode compared) { return own == ExitCode::passed ? compared : own; }
+
+void show(const BenchResults& results, const BenchOptions& options, const Console& console) {
+  if (options.output == "-") return print(console, results_text(results));
+  if (!options.quiet) print(console, run_table(results, console.out_colour));
+}
+
+Progress::Settings progress_settings(const BenchOptions& options, const Console& console) {
+  const bool shows = console.err_is_terminal && !options.quiet;
+  return {.out = shows ? &console.err : nullptr, .width = console.err_width, .estimates = true};
+}
+
+ExitCode compare_in_rounds(const BenchOptions& options, const Console& console) {
+  AbResults results;
+  const CompareSettings settings = compare_settings(options.gate);
+  const auto measure = [&](const std::vector<std::string>& only) {
+    Progress progress(progress_settings(options, console));
+    measure_ab(options, options.rounds, only, results, progress);
+    if (options.output && *options.output != "-") {
+      write_file(*options.output, results_text(results.latest));
+      write_file(*options.output + ".base", results_text(results.base));
+    }
+  };
+  measure({});
+  require_alike(results.base, results.latest, options.gate.allow_unlike, console);
+  Comparison comparison = compare(results.base, results.latest, settings);
+  if (const auto unclear = unclear_cases(comparison); needs_more(unclear, options, console)) {
+    measure(unclear);
+    comparison = compare(results.base, results.latest, settings);
+  }
+  show(results.latest, options, console);
+  return worse(exit_code_of(results.latest),
+               report_comparison(comparison, comparison_report(options), console));
+}
+
+ExitCode measure_on_devices(const BenchOptions& options, const std::vector<PlannedCase>& planned,
+                            const std::vector<std::string>& devices, const Console& console) {
+  const std::optional<BenchResults> base =
+      options.baseline ? std::optional(read_results(*options.baseline, "--baseline")) : std::nullopt;
+  const BenchResults results = [&] {
+    Progress progress(progress_settings(options, console));
+    return measure_in_parallel(options, devices, planned.size(), progress);
+  }();
+  if (options.output && *options.output != "-") write_file(*options.output, results_text(results));
+  show(results, options, console);
+  if (!base) return exit_code_of(results);
+  require_alike(*base, results, options.gate.allow_unlike, console);
+  const Comparison comparison = compare(*base, results, compare_settings(options.gate));
+  return worse(exit_code_of(results), report_comparison(comparison, comparison_report(options), console));
+}
+
+ExitCode compare_with(const BenchResults& base, const BenchOptions& options, Engine& engine,
+                      ResultsStore& store, const Console& console) {
+  const CompareSettings settings = compare_settings(options.gate);
+  require_alike(base, store.results(), options.gate.allow_unlike, console);
+  Comparison comparison = compare(base, store.results(), settings);
+  if (const auto unclear = unclear_cases(comparison); needs_more(unclear, options, console)) {
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < store.results().cases.size(); ++i) {
+      if (contains(unclear, store.results().cases[i].name)) numbers.push_back(i);
+    }
+    engine.run(store, 2 * options.rounds, numbers);
+    comparison = compare(base, store.results(), settings);
+  }
+  return report_comparison(comparison, comparison_report(options), console);
+}
+
 ExitCode measure(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
                  const Decorate& decorate) {
+  const std::optional<BenchResults> base =
+      options.baseline ? std::optional(read_results(*options.baseline, "--baseline")) : std::nullopt;
   Engine engine(options, planned, console, decorate);
-  const bool to_stdout = options.output == "-";
-  ResultsStore store(engine.context(), planned, to_stdout ? std::nullopt : options.output);
+  if (base) {
+    require_alike({base->context, {}}, {engine.context(), {}}, options.gate.allow_unlike, console);
+  }
+  const bool to_file = options.output && *options.output != "-";
+  ResultsStore store(engine.context(), planned, to_file ? options.output : std::nullopt);
   if (options.resume) store.resume();
   if (!options.quiet && !engine.watches() && !options.on_cpu()) {
     console.err << fmt::format("clock, power and throttling are not watched: {}\n",
@@ -58,9 +145,9 @@ ExitCode measure(const BenchOptions& options, const std::vector<PlannedCase>& pl
   }
   engine.run(store, options.rounds);
   store.save();
-  if (to_stdout) print(console, results_text(store.results()));
-  if (!to_stdout && !options.quiet) print(console, bench_table(store.results(), console.out_colour));
-  return code_of(store.results());
+  show(store.results(), options, console);
+  const ExitCode own = exit_code_of(store.results());
+  return base ? worse(own, compare_with(*base, options, engine, store, console)) : own;
 }
 
 }  // namespace
@@ -72,10 +159,19 @@ ExitCode bench_command(const std::vector<std::string>& words, const Console& con
     print(console, bench_help());
     return ExitCode::passed;
   }
-  const std::vector<PlannedCase> planned =
-      cases_of(plan_cases(options.lines, options.on_cpu()), options.shard);
+  std::vector<PlannedCase> planned = plan_cases(options.lines, options.on_cpu());
+  if (options.filter) planned = filtered(std::move(planned), *options.filter);
+  if (planned.empty()) {
+    throw Error(ExitCode::unsupported,
+                fmt::format("nothing to run: no case matches '{}'", options.filter.value_or("")));
+  }
+  planned = cases_of(std::move(planned), options.shard);
   if (options.list) return list(planned, console);
   check_outputs(options);
+  if (options.other_binary) return compare_in_rounds(options, console);
+  if (options.several_devices()) {
+    return measure_on_devices(options, planned, devices_of(options.device, platforms()), console);
+  }
   return measure(options, planned, console, decorate);
 }
 

@@ -53,15 +53,6 @@ float finite_number(std::string_view option, const std::string& text) {
   return value;
 }
 
-double percent_from(std::string_view option, const std::string& text) {
-  require_value(option, text);
-  if (!text.ends_with('%'))
-    refuse(option, fmt::format("'{}' is no percentage; allowed are those like 3%", text));
-  const auto percent = static_cast<double>(finite_number(option, text.substr(0, text.size() - 1)));
-  if (!(percent >= 0.0)) refuse(option, fmt::format("{} is negative; allowed is 0% or more", text));
-  return percent / 100.0;
-}
-
 std::string shell_quoted(const std::string& text) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./:=,@%";

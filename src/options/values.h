@@ -41,9 +41,6 @@ std::vector<std::int64_t> whole_numbers(std::string_view option, const std::stri
 
 float finite_number(std::string_view option, const std::string& text);
 
-/// A share: 0.03 of "3%". Without the sign it is refused, since 3 and 0.03 could both be meant.
-double percent_from(std::string_view option, const std::string& text);
-
 /// As a word for a POSIX shell: as it is, or between quotes.
 std::string shell_quoted(const std::string& text);
 

@@ -8,6 +8,6 @@
 namespace fmha_bwd {
 
 /// Where it was measured, then a row a case: milliseconds, rates, clock, and what is to be said of it.
-std::string bench_table(const BenchResults& results, bool colour);
+std::string run_table(const BenchResults& results, bool colour);
 
 }  // namespace fmha_bwd

@@ -1,4 +1,4 @@
-#include "src/report/bench_table.h"
+#include "src/report/bench/run_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -106,7 +106,7 @@ std::string head(const BenchContext& context) {
 
 }  // namespace
 
-std::string bench_table(const BenchResults& results, bool colour) {
+std::string run_table(const BenchResults& results, bool colour) {
   Columns columns({{"case", Align::left},
                    {"ms"},
                    {"rounds"},

@@ -1,0 +1,101 @@
+#include "src/bench/children.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+extern char** environ;
+
+namespace fmha_bwd {
+namespace {
+
+bool contains(const std::vector<std::string_view>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+}  // namespace
+
+Words without(const Words& words, const std::vector<std::string_view>& options,
+              const std::vector<std::string_view>& flags) {
+  Words kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view name = std::string_view(words[i]).substr(0, words[i].find('='));
+    if (contains(flags, name)) continue;
+    if (!contains(options, name)) {
+      kept.push_back(words[i]);
+    } else if (name.size() == words[i].size()) {
+      ++i;  // its value
+    }
+  }
+  return kept;
+}
+
+Child::Child(const std::string& program, const Words& words) {
+  std::vector<std::string> arguments = {program};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  const int error = posix_spawnp(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error == 0) return;
+  pid_ = -1;
+  throw Error(ExitCode::device_error,
+              fmt::format("'{}' cannot be run: {}", program, std::generic_category().message(error)));
+}
+
+Child::~Child() {
+  if (pid_ < 0) return;
+  static_cast<void>(kill(pid_, SIGTERM));
+  static_cast<void>(wait());
+}
+
+Child::Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+
+std::optional<int> Child::ended() {
+  int status = 0;
+  if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  pid_ = -1;
+  return code_of(status);
+}
+
+int Child::wait() {
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return code_of(status);
+}
+
+std::string this_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+ScratchFolder::ScratchFolder() {
+  std::string name = (std::filesystem::temp_directory_path() / "fmha_bwd_XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    throw Error(ExitCode::device_error,
+                fmt::format("no folder '{}': {}", name, std::generic_category().message(errno)));
+  }
+  path_ = name;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace fmha_bwd

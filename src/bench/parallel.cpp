@@ -1,0 +1,130 @@
+#include "src/bench/parallel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "base/error.h"
+#include "bench/merge.h"
+#include "bench/results_json.h"
+#include "src/bench/children.h"
+#include "src/options.h"
+#include "src/options/values.h"
+
+namespace fmha_bwd {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Part {
+  fs::path file;
+  Child process;
+  std::optional<int> code;
+};
+
+/// Complete cases in the files so far; a file that is not there yet has none.
+std::int64_t cases_done(const std::vector<Part>& parts, std::int64_t rounds) {
+  std::int64_t done = 0;
+  for (const Part& part : parts) {
+    if (!fs::exists(part.file)) continue;
+    const BenchResults results = read_results(part.file, "--output");
+    done += std::count_if(results.cases.begin(), results.cases.end(), [&](const BenchCase& item) {
+      return !item.error.empty() || static_cast<std::int64_t>(item.rounds.size()) >= rounds;
+    });
+  }
+  return done;
+}
+
+/// Until all have ended; tells `progress` how many cases are done.
+void wait_for(std::vector<Part>& parts, std::int64_t rounds, Progress& progress) {
+  constexpr std::chrono::milliseconds kPause(500);
+  std::int64_t told = 0;
+  const auto runs = [](const Part& part) { return !part.code; };
+  while (std::any_of(parts.begin(), parts.end(), runs)) {
+    std::this_thread::sleep_for(kPause);
+    for (Part& part : parts) {
+      if (!part.code) part.code = part.process.ended();
+    }
+    for (const std::int64_t done = cases_done(parts, rounds); told < done; ++told) progress.step("cases");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> devices_of(const std::string& device, const std::vector<Platform>& platforms) {
+  std::vector<std::string> devices;
+  std::size_t begin = 0;
+  while (begin <= device.size()) {
+    const std::size_t end = std::min(device.find(',', begin), device.size());
+    const std::string one = device.substr(begin, end - begin);
+    begin = end + 1;
+    if (!one.ends_with(":all")) {
+      if (one != "cpu") static_cast<void>(device_request(one));
+      devices.push_back(one);
+      continue;
+    }
+    const std::string name = device_request(one.substr(0, one.find(':'))).platform;
+    const auto platform = std::find_if(platforms.begin(), platforms.end(),
+                                       [&](const Platform& entry) { return entry.name == name; });
+    if (platform == platforms.end() || platform->devices.empty()) {
+      throw Error(
+          ExitCode::unsupported,
+          fmt::format("--device: '{}': {}", one,
+                      platform == platforms.end() ? "not built into this program" : platform->absence));
+    }
+    for (const Device& found : platform->devices) devices.push_back(fmt::format("{}:{}", name, found.index));
+  }
+  return devices;
+}
+
+BenchResults measure_in_parallel(const BenchOptions& options, const std::vector<std::string>& devices,
+                                 std::size_t cases, Progress& progress) {
+  const ScratchFolder scratch;
+  const fs::path beside =
+      options.output.value_or("-") == "-" ? scratch.path() / "results" : fs::path(*options.output);
+  const Words words = without(
+      options.given,
+      {"--device", "--shard", "--output", "--baseline", "--junit", "--markdown", "--alpha", "--max-slowdown"},
+      {"--quiet", "--allow-unlike", "--allow-missing"});
+  progress.expect(static_cast<std::int64_t>(cases));
+  std::vector<Part> parts;
+  const std::size_t used = std::min(devices.size(), std::max<std::size_t>(cases, 1));
+  for (std::size_t i = 0; i < used; ++i) {
+    const std::size_t index = options.shard.index + options.shard.count * i;
+    const std::size_t count = options.shard.count * used;
+    fs::path file = beside;
+    file += fmt::format(".part{}", i + 1);
+    Words own = {"bench"};
+    own.insert(own.end(), words.begin(), words.end());
+    own.insert(own.end(), {"--device", devices[i], "--shard", fmt::format("{}/{}", index, count), "--output",
+                           file.string(), "--quiet"});
+    if (!options.resume) fs::remove(file);
+    parts.push_back({file, Child(this_program(), own), std::nullopt});
+  }
+  wait_for(parts, options.rounds, progress);
+
+  std::vector<NamedResults> joined;
+  for (const Part& part : parts) {
+    if (!fs::exists(part.file)) {
+      throw Error(static_cast<ExitCode>(*part.code),
+                  fmt::format("the process of '{}' ended with code {}", part.file.string(), *part.code));
+    }
+    joined.push_back({part.file.string(), read_results(part.file, "--output")});
+  }
+  BenchResults all = merge(joined);
+  for (const Part& part : parts) {
+    if (*part.code == static_cast<int>(ExitCode::device_error) &&
+        exit_code_of(all) != ExitCode::device_error) {
+      throw Error(ExitCode::device_error,
+                  fmt::format("the process of '{}' failed; --resume goes on with it", part.file.string()));
+    }
+  }
+  for (const Part& part : parts) fs::remove(part.file);
+  return all;
+}
+
+}  // namespace fmha_bwd
