@@ -181,6 +181,12 @@ TEST_F(CompareCommand, EndsWithSixWhereItCannotWrite) {
   }
 }
 
+TEST_F(CompareCommand, WritesNothingWhereOneOfItsFilesCannotBe) {
+  const Outcome outcome = compare_ratio(1.0, {"--junit", path("c.xml"), "--output", path("none/file")});
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_FALSE(std::filesystem::exists(path("c.xml")));
+}
+
 TEST_F(CompareCommand, RefusesFilesThatItCannotRead) {
   const std::string good = file("good.json", results_of_cases({case_of("a", steady(1.0))}));
   put(path("bad.json"), "{\"benchmarks\": []}");
