@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -289,8 +289,13 @@ BenchResults read_results(const std::filesystem::path& path, const std::string& 
   const std::string where = fmt::format("{}: '{}'", option, path.string());
   errno = 0;
   std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) refuse(where, "cannot be read: " + std::generic_category().message(errno));
+  std::string text;
+  std::array<char, 65536> part = {};
+  while (file.read(part.data(), part.size()), file.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.is_open() || file.bad())
+    refuse(where, "cannot be read: " + std::generic_category().message(errno));
   return results_from(text, where);
 }
 

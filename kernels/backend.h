@@ -51,8 +51,8 @@ struct BackwardTimes {
 };
 
 /// What a timed pass finds in the last-level cache. rotate: the tensors of other passes, since passes take
-/// sets of tensors in turn that together are at least twice as large; flush: zeros, written before the pass
-/// and before its time begins; warm: what the pass before left.
+/// sets of tensors in turn that together are at least twice as large, or 4096; flush: zeros, written before
+/// the pass and before its time begins; warm: what the pass before left.
 enum class CacheState { rotate, flush, warm };
 
 /// One problem's tensors on a device and the kernels of one family. Device memory is freed on destruction.

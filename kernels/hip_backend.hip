@@ -69,7 +69,7 @@ Device describe(int index) {
   device.name = properties.name;
   device.arch = arch_of(properties);
   device.emulated = std::string_view(kPlatform) == "emulator";
-  device.limits = limits_of(index, properties);
+  if (!device.emulated) device.limits = limits_of(index, properties);
   device.pci = pci_of(index);
   device.runtime = runtime_text();
   return device;

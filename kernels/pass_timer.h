@@ -18,11 +18,15 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
+/// The most sets of tensors that take turns; what so many of hold together fits in a cache only where each is
+/// a few kilobytes.
+inline constexpr std::int64_t kMostSets = 4096;
+
 /// How many sets of tensors, of `set_bytes` each, passes take in turn so that none finds its own in a cache
-/// of `cache_bytes`: together at least twice the cache, and two at least.
+/// of `cache_bytes`: together at least twice the cache; from 2 to kMostSets.
 inline std::int64_t rotated_sets(std::size_t set_bytes, std::int64_t cache_bytes) {
   const auto bytes = static_cast<std::int64_t>(std::max<std::size_t>(set_bytes, 1));
-  return std::max<std::int64_t>(2, (2 * cache_bytes + bytes - 1) / bytes);
+  return std::clamp<std::int64_t>((2 * cache_bytes + bytes - 1) / bytes, 2, kMostSets);
 }
 
 /// Of one problem under one mask. Every function throws Error (device_error) when the device reports one.

@@ -71,14 +71,13 @@ CompareSettings compare_settings(const GateArguments& arguments) {
 void require_alike(const BenchResults& base, const BenchResults& latest, bool allow_unlike,
                    const Console& console) {
   const std::vector<std::string> lines = unlike_results(base, latest);
+  if (lines.empty()) return;
+  const std::string what =
+      lines.size() == 1 ? lines.front() : fmt::format("{} (and {} more)", lines.front(), lines.size() - 1);
   if (allow_unlike) {
-    for (const std::string& line : lines) print_error(console, "compared although unlike: " + line);
-  } else if (!lines.empty()) {
-    const std::string more = lines.size() == 1 ? "" : fmt::format(" (and {} more)", lines.size() - 1);
-    throw Error(
-        ExitCode::bad_usage,
-        fmt::format("the baseline and the new run are not comparable: {}{}; --allow-unlike compares them",
-                    lines.front(), more));
+    print_error(console, "compared although unlike: " + what);
+  } else {
+    refuse("the baseline and the new run are not comparable", what + "; --allow-unlike compares them");
   }
 }
 

@@ -25,7 +25,7 @@ void declare_gate(CLI::App& app, GateArguments& arguments);
 CompareSettings compare_settings(const GateArguments& arguments);
 
 /// Throws Error (bad_usage) that names what differs where times of the two runs are not comparable. With
-/// `allow_unlike` each difference becomes a line on console.err instead.
+/// `allow_unlike` console.err is told so instead.
 void require_alike(const BenchResults& base, const BenchResults& latest, bool allow_unlike,
                    const Console& console);
 

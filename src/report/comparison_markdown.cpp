@@ -13,7 +13,7 @@ namespace {
 std::string milliseconds(const std::optional<double>& ms) { return ms ? Numbers{}.milliseconds(*ms) : ""; }
 
 std::string row_of(const CaseComparison& item) {
-  std::string ratio = " | | ";
+  std::string ratio = " |  | ";
   if (const auto& effect = item.effect) {
     ratio = fmt::format("{:.4f} | {:.4f} to {:.4f} | {:.2g}", effect->ratio, effect->interval.low,
                         effect->interval.high, p_of(item));

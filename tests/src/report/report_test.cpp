@@ -41,7 +41,8 @@ class WriteFile : public testing::Test {
   }
 
   static void expect_refusal(const fs::path& path, const std::string& reason) {
-    for (const auto write : {+[](const fs::path& p) { write_file(p, "text"); }, &check_writable}) {
+    for (const auto write :
+         {+[](const fs::path& p) { write_file(p, "text"); }, +[](const fs::path& p) { check_writable(p); }}) {
       try {
         write(path);
         ADD_FAILURE() << path << " was written";
