@@ -6,6 +6,8 @@
 #   nvidia  compiling for NVIDIA GPUs, beside the CUDA toolkit, which it only looks for
 #   format  checking the sources' formatting
 #   fuzz    the fuzzers, which clang's libraries run
+#   browser the test that looks at a report's page, which is skipped without; where apt has no Chromium, as on Ubuntu,
+#           which has a snap, nothing is installed
 # Without root it uses sudo where that asks for no password, and says what to install where it does.
 set -euo pipefail
 
@@ -24,6 +26,21 @@ clang_runtime_package() {
   LC_ALL=C apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p'
 }
 
+# A headless Chromium; nothing where apt has none or one is here. Ubuntu's chromium is a stub that installs a snap.
+browser_package() {
+  local name
+  for name in chromium-headless-shell chromium google-chrome; do
+    if command -v "$name" >/dev/null && "$name" --version >/dev/null 2>&1; then return; fi
+  done
+  if available chromium-headless-shell; then
+    echo chromium-headless-shell
+  elif available chromium && [[ $(LC_ALL=C apt-cache policy chromium) != *snap* ]]; then
+    echo chromium
+  else
+    echo "No Chromium among apt's packages; the test of the report's page will be skipped" >&2
+  fi
+}
+
 # The packages of a profile. Of package=command, any source of the command will do.
 packages_of() {
   local build="g++=g++ cmake=cmake ninja-build=ninja libcli11-dev libfmt-dev libhwy-dev nlohmann-json3-dev"
@@ -37,6 +54,7 @@ packages_of() {
       echo libamdhip64-dev rocm-device-libs libhiprand-dev librocrand-dev "$(amd_clang_packages)"
       ;;
     format) echo clang-format-14=clang-format-14 ;;
+    browser) browser_package ;;
     fuzz) echo "$build libgtest-dev libgmock-dev clang $(clang_runtime_package)" ;;
   esac
 }
@@ -70,7 +88,7 @@ fail() {
 }
 
 for profile in "${@:---help}"; do
-  if [[ ! $profile =~ ^(run|test|amd|nvidia|format|fuzz)$ ]]; then
+  if [[ ! $profile =~ ^(run|test|amd|nvidia|format|fuzz|browser)$ ]]; then
     sed -n '2,/^set/ s/^# \?//p' "${BASH_SOURCE[0]}" >&2
     exit 2
   fi
