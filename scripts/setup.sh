@@ -6,8 +6,7 @@
 #   nvidia  compiling for NVIDIA GPUs, beside the CUDA toolkit, which it only looks for
 #   format  checking the sources' formatting
 #   fuzz    the fuzzers, which clang's libraries run
-#   browser the test that looks at a report's page, which is skipped without; where apt has no Chromium, as on Ubuntu,
-#           which has a snap, nothing is installed
+#   browser the test that opens a report's page, which is skipped without; nothing where apt has no Chromium
 # Without root it uses sudo where that asks for no password, and says what to install where it does.
 set -euo pipefail
 
@@ -26,18 +25,22 @@ clang_runtime_package() {
   LC_ALL=C apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p'
 }
 
-# A headless Chromium; nothing where apt has none or one is here. Ubuntu's chromium is a stub that installs a snap.
+# A headless Chromium. Nothing where one is here, or where apt has none: Ubuntu's is a snap.
 browser_package() {
   local name
   for name in chromium-headless-shell chromium google-chrome; do
     if command -v "$name" >/dev/null && "$name" --version >/dev/null 2>&1; then return; fi
   done
-  if available chromium-headless-shell; then
-    echo chromium-headless-shell
-  elif available chromium && [[ $(LC_ALL=C apt-cache policy chromium) != *snap* ]]; then
-    echo chromium
+  for name in chromium-headless-shell chromium; do
+    if available "$name"; then
+      echo "$name"
+      return
+    fi
+  done
+  if compgen -G '/var/lib/apt/lists/*Packages*' >/dev/null; then
+    echo "apt has no Chromium here; the test of the report's page will be skipped" >&2
   else
-    echo "No Chromium among apt's packages; the test of the report's page will be skipped" >&2
+    echo chromium-headless-shell  # apt-get update will tell
   fi
 }
 
@@ -116,6 +119,7 @@ fi
   echo "apt-get update failed twice; the package lists that are here have to do" >&2
 
 read -ra packages <<<"$(missing_packages "$@")"  # again: the lists may name a newer compiler now
+if ((${#packages[@]} == 0)); then exit 0; fi
 for package in "${packages[@]}"; do
   available "$package" || fail "Needed: ${packages[*]}; but the package lists of this system have no $package"
 done

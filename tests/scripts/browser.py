@@ -11,7 +11,7 @@ NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chro
 
 
 def find_browser():
-    """The command of a Chromium that starts; None where there is none. Ubuntu's chromium-browser may be a stub."""
+    """The command of a Chromium that starts; None where there is none. Ubuntu's chromium-browser is none."""
     for name in NAMES:
         path = shutil.which(name)
         if path and subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0:
@@ -61,7 +61,8 @@ class Element:
         for part in self.parts:
             if isinstance(part, str):
                 continue
-            if ((tag is None or part.tag == tag) and (not wanted_class or wanted_class in (part["class"] or "").split())
+            classes = (part["class"] or "").split()
+            if (tag in (None, part.tag) and (wanted_class is None or wanted_class in classes)
                     and all(part[name] == value for name, value in attributes.items())):
                 found.append(part)
             found += part.all(tag, **attributes, class_=wanted_class)

@@ -1,5 +1,5 @@
-"""Opens the page of `fmha_bwd report` in a headless Chromium. FMHA_BWD is the program; exits with 77, which CTest
-reads as skipped, where there is no browser. FMHA_BWD_SCREENSHOTS names a folder that keeps the pictures."""
+"""Opens the page of `fmha_bwd report` in a headless Chromium. FMHA_BWD is the program; exits with 77, which
+CTest reads as skipped, where there is no browser. FMHA_BWD_SCREENSHOTS names a folder for the pictures."""
 import html
 import json
 import math
@@ -33,10 +33,11 @@ def expected_numbers(item, bandwidth):
         return dict.fromkeys(keys)
     rounds, seconds = item["rounds"], ms * 1e-3
     replayed = [median(one["graph_ms"]) for one in rounds if one["graph_ms"]]
-    peak = item["flops"] / seconds / item["peak_flops"] * 100 if item["peak_flops"] else None
-    least = max(item["flops"] / item["peak_flops"], item["bytes"] / (bandwidth * 1e9)) if peak and bandwidth else None
+    shortest = item["flops"] / item["peak_flops"] if item["peak_flops"] else None  # at the peak, in seconds
+    least = max(shortest, item["bytes"] / (bandwidth * 1e9)) if shortest and bandwidth else None
     return {"ms": ms, "tflops": item["flops"] / seconds / 1e12, "dense": item["flops_dense"] / seconds / 1e12,
-            "gbytes": item["bytes"] / seconds / 1e9, "peak": peak, "roofline": least and least / seconds * 100,
+            "gbytes": item["bytes"] / seconds / 1e9, "peak": shortest and shortest / seconds * 100,
+            "roofline": least and least / seconds * 100,
             "single": median(median(one["single_ms"]) for one in rounds),
             "graph": median(replayed) if replayed else None,
             "clock": median(one["telemetry"]["clock_mhz"] for one in rounds)}
@@ -75,7 +76,8 @@ class PageTest(unittest.TestCase):
         """The path of the page that `report WORDS` makes; made once."""
         if words not in self.pages:
             path = self.folder / f"page{len(self.pages)}.html"
-            subprocess.run([os.environ["FMHA_BWD"], "report", *words, "-o", path], cwd=self.folder, check=True)
+            command = [os.environ["FMHA_BWD"], "report", *words, "-o", path]
+            subprocess.run(command, cwd=self.folder, check=True)
             self.pages[words] = path
         return self.pages[words]
 
@@ -144,11 +146,12 @@ class Numbers(PageTest):
 
     def test_charts_have_a_mark_for_every_case_with_a_time(self):
         root = self.dom("h200.json", "other.json")
-        measured = [item["name"] for name in ("h200.json", "other.json") for item in self.results(name)["cases"]
-                    if item["rounds"]]
+        cases = self.results("h200.json")["cases"] + self.results("other.json")["cases"]
+        measured = [item["name"] for item in cases if item["rounds"]]
         for section in ("lengths", "roofline"):
-            marks = [mark["aria-label"].split("\n")[0] for mark in root.one("section", id=section).all("g", role="img")]
-            self.assertEqual(sorted(marks), sorted(measured), section)
+            marks = root.one("section", id=section).all("g", role="img")
+            names = [mark["aria-label"].split("\n")[0] for mark in marks]
+            self.assertEqual(sorted(names), sorted(measured), section)
         self.assertEqual(len(root.one("section", id="lengths").one("div", class_="panels").all("svg")), 2)
         self.assertNotIn("NaN", "".join(path["d"] or "" for path in root.all("path")))
 
@@ -163,7 +166,8 @@ class Numbers(PageTest):
 class Behaviour(PageTest):
     def test_the_address_sorts_by_a_column_with_missing_numbers_last(self):
         for order in ("asc", "desc"):
-            table = Table(self.dom("h200.json", fragment=f"#sort=tflops&order={order}").one("section", id="cases"))
+            root = self.dom("h200.json", fragment=f"#sort=tflops&order={order}")
+            table = Table(root.one("section", id="cases"))
             values = table.values("tflops")
             self.assertTrue(math.isnan(values[-1]))
             self.assertEqual(values[:-1], sorted(values[:-1], reverse=order == "desc"))
@@ -216,14 +220,16 @@ class Looks(PageTest):
         return Path(os.environ.get("FMHA_BWD_SCREENSHOTS", self.folder)) / name
 
     def framed(self, width):
-        """A page that holds the report in a frame so wide, and writes the width of the frame's content into its body.
-        Browsers' windows have a least width."""
+        """A page that holds the report in a frame so wide, since browsers' windows have a least width. It writes
+        the widths of the frame and of its content into its body."""
         path = self.folder / f"framed{width}.html"
         content = html.escape(self.page(*self.EVERYTHING).read_text())
-        path.write_text(f"""<body style="margin:0"><iframe id="f" style="border:0" width="{width}" height="1000"
-            srcdoc="{content}"></iframe><script>document.getElementById("f").onload = (event) => {{
-            const page = event.target.contentDocument.documentElement;
-            document.body.dataset.widths = [event.target.contentWindow.innerWidth, page.scrollWidth, page.dataset.ready];
+        path.write_text(f"""<body style="margin:0">
+            <iframe style="border:0" width="{width}" height="1000" srcdoc="{content}"></iframe>
+            <script>document.querySelector("iframe").onload = ({{target}}) => {{
+            const page = target.contentDocument.documentElement;
+            const width = target.contentWindow.innerWidth;
+            document.body.dataset.widths = [width, page.scrollWidth, page.dataset.ready];
             }};</script>""")
         return path
 
