@@ -220,8 +220,8 @@ class Looks(PageTest):
         return Path(os.environ.get("FMHA_BWD_SCREENSHOTS", self.folder)) / name
 
     def framed(self, width):
-        """A page that holds the report in a frame so wide, since browsers' windows have a least width. It writes
-        the widths of the frame and of its content into its body."""
+        """A page that holds the report in a frame so wide, since windows have a least width. It writes the
+        widths of the frame and of its content into its body."""
         path = self.folder / f"framed{width}.html"
         content = html.escape(self.page(*self.EVERYTHING).read_text())
         path.write_text(f"""<body style="margin:0">

@@ -36,7 +36,8 @@ function copyTextOf(node, button) {
 
 /** A command with a button that copies it. */
 function commandBox(command) {
-  const code = element("code", {}, command);
+  const words = command.split(/( )/).map((part) => part === " " ? part : element("span", {}, part));
+  const code = element("code", {}, ...words);
   const button = element("button", {type: "button", "aria-label": "Copy the command"}, "Copy");
   button.addEventListener("click", () => copyTextOf(code, button));
   return element("div", {class: "command"}, code, button);
