@@ -41,8 +41,9 @@ class SortableTable {
       this.sort(column.key, now);
       this.sorted(column.key, now);
     });
+    const printed = element("span", {class: "printed", "aria-hidden": "true"}, column.title);
     return element(
-        "th", {scope: "col", class: column.numeric ? "number" : null, "data-key": column.key}, button);
+        "th", {scope: "col", class: column.numeric ? "number" : null, "data-key": column.key}, button, printed);
   }
 
   /** By the column `key`; numbers descend unless told. Keys that name no column change nothing. */
