@@ -1,52 +1,5 @@
 // TFLOPS over operations a byte, under what the devices allow.
 
-/**
- * The distinct ceilings of the cases: {peak, bandwidth, types}, in TFLOPS and GB/s; bandwidth may be null.
- */
-function ceilingsOf(data, cases) {
-  const groups = grouped(cases, (item) => JSON.stringify([item.peak_tflops, data.runs[item.run].bandwidth]));
-  return [...groups].map(([key, items]) => {
-    const [peak, bandwidth] = JSON.parse(key);
-    return {peak, bandwidth, types: unique(items.map((item) => item.dtype))};
-  });
-}
-
-/** Operations a byte from which on the peak is the limit. */
-function ridgeOf(ceiling) {
-  return ceiling.peak * 1e3 / ceiling.bandwidth;
-}
-
-function bandwidthLabel(ceiling, low, high, x, y) {
-  const [from, to] = [low, Math.min(ridgeOf(ceiling), high)];
-  const middle = Math.sqrt(from * to);
-  const at = (intensity) => [x.of(intensity), y.of(ceiling.bandwidth * intensity * 1e-3)];
-  const [px, py] = at(middle);
-  const [ex, ey] = at(to);
-  const angle = Math.atan2(ey - py, ex - px) * 180 / Math.PI;
-  return shape(
-      "text", {
-        class: "tick",
-        transform: `translate(${px} ${py}) rotate(${angle}) translate(0 -6)`,
-        "text-anchor": "middle"
-      },
-      `${tickText(ceiling.bandwidth)} GB/s`);
-}
-
-function ceilingParts(ceiling, low, high, x, y) {
-  const ridge = ceiling.bandwidth ? Math.min(Math.max(ridgeOf(ceiling), low), high) : low;
-  const slope = ceiling.bandwidth && ridgeOf(ceiling) > low;
-  const start = slope ? `M${x.of(low)} ${y.of(ceiling.bandwidth * low * 1e-3)}L` : "M";
-  const end = slope ? Math.min(ceiling.peak, ceiling.bandwidth * ridge * 1e-3) : ceiling.peak;
-  const parts = [
-    shape("path", {class: "ceiling", d: `${start}${x.of(ridge)} ${y.of(end)}H${x.of(high)}`}),
-    shape(
-        "text", {class: "tick", x: x.of(high), y: y.of(ceiling.peak) - 6, "text-anchor": "end"},
-        `${tickText(ceiling.peak)} TFLOPS ${ceiling.types.join(", ")}`)
-  ];
-  if (slope) parts.push(bandwidthLabel(ceiling, low, high, x, y));
-  return parts;
-}
-
 function drawRoofline(data, cases, series, tip, width, height) {
   const box = {left: 54, top: 28, right: width - 18, bottom: height - 44};
   const ceilings = ceilingsOf(data, cases);
@@ -62,7 +15,7 @@ function drawRoofline(data, cases, series, tip, width, height) {
   const x = logScale(low, high, box.left, box.right, decimalTicks(low, high));
   const y = logScale(bottom, top, box.bottom, box.top, decimalTicks(bottom, top));
   const parts = frame(box, x, y, {x: "operations per byte (FLOP/B, log scale)", y: "TFLOPS (log scale)"});
-  for (const ceiling of ceilings) parts.push(...ceilingParts(ceiling, low, high, x, y));
+  parts.push(...ceilingParts(ceilings, low, high, x, y));
   for (const item of cases) {
     if (hiddenSeries.has(seriesKey(item))) continue;
     parts.push(markAt(x.of(item.flops_per_byte), y.of(item.tflops), series.get(seriesKey(item)), tip(item)));

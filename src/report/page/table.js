@@ -43,7 +43,8 @@ class SortableTable {
     });
     const printed = element("span", {class: "printed", "aria-hidden": "true"}, column.title);
     return element(
-        "th", {scope: "col", class: column.numeric ? "number" : null, "data-key": column.key}, button, printed);
+        "th", {scope: "col", class: column.numeric ? "number" : null, "data-key": column.key}, button,
+        printed);
   }
 
   /** By the column `key`; numbers descend unless told. Keys that name no column change nothing. */
