@@ -28,7 +28,8 @@ const std::vector<Field>& fields() {
   static const std::vector<Field> all = {
       {"device", true, [](C c) { return c.device; }},
       {"architecture", true, [](C c) { return c.arch; }},
-      {"platform", true, [](C c) { return c.emulated ? c.platform + ", emulated" : c.platform; }},
+      {"platform", true, [](C c) { return c.platform; }},
+      {"emulated", true, [](C c) { return std::string(c.emulated ? "yes" : "no"); }},
       {"driver", true, [](C c) { return c.driver; }},
       {"runtime", true, [](C c) { return c.runtime; }},
       {"multiprocessors", true,
