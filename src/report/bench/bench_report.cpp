@@ -7,6 +7,8 @@
 #include <limits>
 #include <set>
 
+#include "bench/alike.h"
+#include "bench/compare.h"
 #include "src/report/bench/tables.h"
 
 namespace fmha_bwd {
@@ -34,12 +36,6 @@ bool tells_apart(std::string (*label)(const NamedRun&), const std::vector<NamedR
   std::set<std::string> labels;
   for (const NamedRun* run : runs) labels.insert(label(*run));
   return labels.size() == runs.size();
-}
-
-const BenchCase* case_named(const BenchResults& results, const std::string& name) {
-  const auto found = std::find_if(results.cases.begin(), results.cases.end(),
-                                  [&](const BenchCase& item) { return item.name == name; });
-  return found == results.cases.end() ? nullptr : &*found;
 }
 
 /// The names of what counts in comparing times and is not the same in all columns of the table of contexts.
@@ -91,16 +87,18 @@ std::vector<ComparedCase> beside_baseline(const BenchReport& report) {
   const BenchResults& base = report.baseline->results;
   for (std::size_t run = 0; run < report.runs.size(); ++run) {
     const BenchResults& results = report.runs[run].results;
-    for (const BenchCase& item : results.cases) {
-      const BenchCase* before = case_named(base, item.name);
-      const double base_ms = before != nullptr ? time_of(*before) : kNone;
-      const double new_ms = time_of(item);
-      compared.push_back(
-          {run, item.name, base_ms, new_ms, new_ms / base_ms, {}, {}, before != nullptr ? "" : "new"});
-    }
-    for (const BenchCase& item : base.cases) {
-      if (case_named(results, item.name) != nullptr) continue;
-      compared.push_back({run, item.name, time_of(item), kNone, kNone, {}, {}, "missing"});
+    const bool alike = unlike_results(base, results).empty();
+    for (const CaseComparison& item : compare(base, results).cases) {
+      ComparedCase& one = compared.emplace_back();
+      one.run = run;
+      one.name = item.name;
+      one.base_ms = item.base_ms.value_or(kNone);
+      one.new_ms = item.latest_ms.value_or(kNone);
+      one.ratio = one.new_ms / one.base_ms;
+      if (item.effect) one.low = item.effect->interval.low;
+      if (item.effect) one.high = item.effect->interval.high;
+      const bool on_both = item.base_ms && item.latest_ms;
+      if (alike || !on_both) one.verdict = name_of(item.verdict);
     }
   }
   return compared;
