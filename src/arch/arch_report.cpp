@@ -23,7 +23,8 @@ constexpr std::string_view kLegend =
   scalar         scalar registers a wave
   spilled        AMD: vector registers; NVIDIA: instructions that load or store local memory
   scratch        bytes a thread: stack, and what was spilled
-  shared         static bytes a workgroup; what a launch adds stands in no code object
+  shared         static bytes a workgroup, from sm_90 on with 1024 of the system's; what a launch adds is
+                 in no code object
   waves          most waves (warps) at a time on a SIMD (scheduler), as registers alone limit them
   matrix, loop   matrix instructions in the loop that has most of them, and all of its instructions
 )";
