@@ -166,7 +166,7 @@ def code_objects_of(library):
             target = library[entry + 24:entry + 24 + length].decode()
             entry += 24 + length
             # hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+
-            if "amdgcn" in target and size > 0:
+            if "amdgcn" in target:
                 arch = target.rpartition("--")[2].split(":")[0]
                 yield arch, library[start + offset:start + offset + size]
         start = library.find(BUNDLE, entry)

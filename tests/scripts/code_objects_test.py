@@ -205,7 +205,8 @@ class Nvidia(unittest.TestCase):
 
     def test_matrix_instructions_are_those_of_every_generation(self):
         for text in ("HMMA.16816.F32 R8, R12, R20, R8", "IMMA.16832.S8.S8 R8, R12, R20, R8",
-                     "@P0 DMMA.884 R8, R2, R4, R8", "HGMMA.64x64x16.F32 R184, gdesc[UR24], R184", "UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8]"):
+                     "@P0 DMMA.884 R8, R2, R4, R8", "HGMMA.64x64x16.F32 R184, gdesc[UR24], R184",
+                     "UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR8]"):
             self.assertTrue(code_objects.sass_instruction(text, 0).is_matrix, text)
         for text in ("FFMA R0, R1, R2, R3", "HFMA2 R0, R1, R2, R3", "WARPGROUP.ARRIVE"):
             self.assertFalse(code_objects.sass_instruction(text, 0).is_matrix, text)
@@ -225,6 +226,11 @@ class Amd(unittest.TestCase):
     def test_a_loop_may_begin_where_the_kernel_does(self):
         code = code_objects.parse_disassembly(WMMA.splitlines())
         self.assertEqual(code_objects.main_loop(code["small"]), (1, 4))
+
+    def test_only_branches_that_have_conditions_fall_through(self):
+        code = code_objects.parse_disassembly(WMMA.replace("s_cbranch_scc0", "s_branch      ").splitlines())["small"]
+        self.assertEqual([instruction.falls_through for instruction in code], [True, True, True, False, False, True])
+        self.assertEqual(code[3].target, 0x1900)
 
     def test_waves_follow_from_the_registers_of_a_simd(self):
         for arch, wavefront, registers, waves in (
@@ -272,7 +278,8 @@ class Table(unittest.TestCase):
 
     def test_kernels_are_sorted_and_have_families_and_readable_names(self):
         (self.folder / "sass").write_text(
-            SASS.replace("small", "_ZN8fmha_bwd6nvidia4simt12_GLOBAL__N_111some_kernelINS_4HalfELi64EEEvPT_"))
+            SASS.replace("REG:24", "REG:64")
+            .replace("small", "_ZN8fmha_bwd6nvidia4simt12_GLOBAL__N_111some_kernelINS_4HalfELi64EEEvPT_"))
         text, errors = self.run_main(f"cat {self.folder}/sass")
         table = json.loads(text)
         self.assertEqual((table["platform"], table["missing"], errors), ("nvidia", None, ""))

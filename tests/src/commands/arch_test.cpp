@@ -266,8 +266,14 @@ TEST(ArchEmulatorTest, ADeviceThatStopsIsExitCodeSixAndTheOthersRun) {
                                  HasSubstr("  sm_80    simt    passed   1 of 1 masks\n")));
 }
 
-TEST(ArchTest, AnOutputThatCannotBeWrittenIsExitCodeSix) {
-  const Outcome outcome = arch(with(kSmall, {"--output", "/nonexistent/file"}));
+TEST(ArchEmulatorTest, AnOutputThatCannotBeWrittenIsExitCodeSixBeforeAnythingRuns) {
+  bool opened = false;
+  const Outcome outcome =
+      arch(with(kSmall, {"--output", "/nonexistent/file"}), [&opened](std::unique_ptr<Backend> backend) {
+        opened = true;
+        return backend;
+      });
+  EXPECT_FALSE(opened);
   EXPECT_EQ(outcome.exit_code, 6);
   EXPECT_THAT(outcome.err, StartsWith("fmha_bwd: --output: cannot write '/nonexistent/file'"));
 }
