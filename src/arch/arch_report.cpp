@@ -19,7 +19,8 @@ using Json = nlohmann::ordered_json;
 constexpr int kSchemaVersion = 1;
 
 constexpr std::string_view kLegend =
-    R"(  vector, agpr   vector and accumulation registers a thread; of gfx90a, gfx942 and gfx950 vector counts both
+    R"(  vector, agpr   vector and accumulation registers a thread; on gfx90a, gfx942 and gfx950 the first
+                 counts both
   scalar         scalar registers a wave
   spilled        AMD: vector registers; NVIDIA: instructions that load or store local memory
   scratch        bytes a thread: stack, and what was spilled

@@ -44,8 +44,8 @@ Exit codes:
   1  a family computed wrong numbers in the emulator
   2  bad usage or input
   3  nothing to list, compare or run
-  4  with --baseline: a kernel spills more, or has fewer waves or matrix instructions in its loop; kernels that
-     are new or gone, other changes, and architectures that one side alone has are shown and pass
+  4  with --baseline: a kernel spills more, or has fewer waves or matrix instructions in its loop; other
+     changes, kernels that are new or gone, and architectures of one side alone are shown and pass
   6  device or runtime error)";
 
 struct ArchOptions {
