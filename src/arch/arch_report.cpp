@@ -180,6 +180,7 @@ Json json_of(const ResourceChanges& changes) {
   return {{"compared", changes.compared},
           {"worse", changes.worse()},
           {"not_compared", changes.not_compared},
+          {"unknown", changes.unknown},
           {"kernels", list}};
 }
 

@@ -43,7 +43,7 @@ Exit codes:
   0  passed
   1  a family computed wrong numbers in the emulator
   2  bad usage or input
-  3  nothing to list, compare or run
+  3  nothing to list, compare or run; or kernels of the baseline that this program knows nothing of
   4  with --baseline: a kernel spills more, or has fewer waves or matrix instructions in its loop; other
      changes, kernels that are new or gone, and architectures of one side alone are shown and pass
   6  device or runtime error)";
@@ -130,13 +130,14 @@ bool any_is(const std::vector<EmulatedRun>& runs, EmulatedVerdict verdict) {
                      [&](const EmulatedRun& run) { return run.verdict == verdict; });
 }
 
-/// Why there is no kernel in what was asked for.
-std::string why_no_kernel(const ResourceTable& table) {
-  if (!table.kernels.empty()) return "arch: no kernel is of what was asked for";
-  const bool has_gpu = std::any_of(table.platforms.begin(), table.platforms.end(),
-                                   [](const CodePlatform& platform) { return platform.name != "emulator"; });
-  return has_gpu ? "arch: nothing is known of the kernels of the platforms that are built in"
-                 : "arch: no GPU platform is built in, so there is no kernel to list";
+/// Why there is no kernel in the part of `table` that was asked for.
+std::string why_no_kernel(const ResourceTable& asked_for, const ResourceTable& table) {
+  for (const CodePlatform& platform : asked_for.platforms) {
+    if (platform.name == "emulator" || !platform.missing) continue;
+    return fmt::format("arch: nothing is known of the kernels of {}: {}", platform.name, *platform.missing);
+  }
+  return table.kernels.empty() ? "arch: no GPU platform is built in, so there is no kernel to list"
+                               : "arch: no kernel is of what was asked for";
 }
 
 /// What the report says of the kernels of `table`. Throws Error (unsupported) where it says nothing.
@@ -146,6 +147,10 @@ ExitCode verdict_of(const ArchReport& report, const ResourceTable& table) {
     if (any_is(*report.runs, EmulatedVerdict::stopped)) return ExitCode::device_error;
   }
   if (report.changes && report.changes->worse()) return ExitCode::regression;
+  if (report.changes && !report.changes->unknown.empty()) {
+    throw Error(ExitCode::unsupported,
+                fmt::format("arch: not compared with the baseline: {}", report.changes->unknown.front()));
+  }
   if (report.changes && report.changes->compared == 0) {
     throw Error(ExitCode::unsupported, "arch: nothing was compared with the baseline");
   }
@@ -153,7 +158,7 @@ ExitCode verdict_of(const ArchReport& report, const ResourceTable& table) {
     throw Error(ExitCode::unsupported, "arch: no family ran in the emulator");
   }
   if (!report.runs && report.table.kernels.empty()) {
-    throw Error(ExitCode::unsupported, why_no_kernel(table));
+    throw Error(ExitCode::unsupported, why_no_kernel(report.table, table));
   }
   return ExitCode::passed;
 }

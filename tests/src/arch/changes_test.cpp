@@ -90,5 +90,14 @@ TEST(ChangesTest, ArchitecturesThatOneSideAloneHasAreNamedAndNotCompared) {
                                                 "nvidia sm_80: the baseline does not have its kernels"));
 }
 
+TEST(ChangesTest, APlatformOfWhichOnlyAPartCouldBeReadIsUnknown) {
+  ResourceTable after = made_up_table({made_up_kernel()});
+  after.platforms[1].missing = "cuobjdump failed";
+  const ResourceChanges changes =
+      changes_between(made_up_table({made_up_kernel(), made_up_kernel("sm_90a", "unread")}), after);
+  EXPECT_THAT(changes.unknown, ElementsAre("nvidia sm_90a: cuobjdump failed"));
+  EXPECT_EQ(changes.compared, 1);
+}
+
 }  // namespace
 }  // namespace fmha_bwd

@@ -91,7 +91,7 @@ TEST(ArchTest, APlatformWhoseKernelsAreUnknownSaysWhy) {
   const Outcome outcome = arch_of(table, {});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_EQ(outcome.out, "nvidia: sm_80; no cuobjdump\n");
-  EXPECT_EQ(outcome.err, "arch: nothing is known of the kernels of the platforms that are built in");
+  EXPECT_EQ(outcome.err, "arch: nothing is known of the kernels of nvidia: no cuobjdump");
 }
 
 TEST(ArchTest, TheTableStandsUnderItsArchitecture) {
@@ -192,6 +192,15 @@ TEST(ArchBaselineTest, JsonSaysWhatChanged) {
   EXPECT_EQ(changes["kernels"][0]["change"], "changed");
   EXPECT_EQ(changes["kernels"][0]["numbers"]["matrix"],
             (Json{{"before", 32}, {"after", 0}, {"worse", true}}));
+}
+
+TEST(ArchBaselineTest, KernelsThatCannotBeReadAnyMoreAreExitCodeThree) {
+  ResourceTable now = made_up_table({made_up_amd_kernel()});
+  now.platforms[1].missing = "no cuobjdump";
+  const Outcome outcome = compared_with_baseline(now);
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.err, "arch: not compared with the baseline: nvidia sm_80: no cuobjdump");
+  EXPECT_EQ(compared_with_baseline(now, {"--platform", "amd"}).exit_code, 0);
 }
 
 TEST(ArchBaselineTest, NothingInCommonIsExitCodeThree) {
