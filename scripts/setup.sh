@@ -50,9 +50,9 @@ packages_of() {
   case $1 in
     run) echo "$build" ;;
     test) echo "$build libgtest-dev libgmock-dev" ;;
-    nvidia) echo "$build libhiprand-dev" ;;
+    nvidia) echo "$build libhiprand-dev python3=python3" ;;  # python3 reads the code objects, for fmha_bwd arch
     amd)
-      echo "$build"
+      echo "$build python3=python3"
       if [[ -x ${ROCM_PATH:-/opt/rocm}/bin/hipcc ]]; then return; fi
       echo libamdhip64-dev rocm-device-libs libhiprand-dev librocrand-dev "$(amd_clang_packages)"
       ;;
