@@ -9,7 +9,6 @@
 
 #include "bench/alike.h"
 #include "bench/compare.h"
-#include "src/report/bench/tables.h"
 
 namespace fmha_bwd {
 namespace {
@@ -38,14 +37,18 @@ bool tells_apart(std::string (*label)(const NamedRun&), const std::vector<NamedR
   return labels.size() == runs.size();
 }
 
-/// The names of what counts in comparing times and is not the same in all columns of the table of contexts.
-std::vector<std::string> differences(const ReportTable& contexts) {
+/// The names of what differs between the first run and any other, or the baseline, and counts.
+std::vector<std::string> differences(const BenchReport& report) {
   std::vector<std::string> names;
-  for (const auto& row : contexts.rows) {
-    const bool same = std::all_of(row.begin() + 2, row.end(),
-                                  [&](const TableCell& cell) { return cell.text == row[1].text; });
-    if (row.front().value && !same) names.push_back(row.front().text);
-  }
+  const auto add = [&](const NamedRun& run) {
+    for (const std::string& line :
+         unlike_contexts(report.runs.front().results.context, run.results.context)) {
+      const std::string name = line.substr(0, line.find(':'));
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  };
+  for (const NamedRun& run : report.runs) add(run);
+  if (report.baseline) add(*report.baseline);
   return names;
 }
 
@@ -118,7 +121,7 @@ std::vector<std::string> warnings_of(const BenchReport& report) {
     }
     warn_of_throttling(run, warnings);
   }
-  const std::vector<std::string> names = differences(context_table(report));
+  const std::vector<std::string> names = differences(report);
   if (!names.empty()) {
     warnings.push_back(
         fmt::format("The runs differ in {}; their times are not comparable.", fmt::join(names, ", ")));
