@@ -99,10 +99,9 @@ void declare(CLI::App& app, Texts& texts, BenchOptions& options) {
   app.add_flag("--help,-h", options.help, "this text")->group("Program");
 }
 
-double seconds_from(std::string_view option, const std::string& text, double least) {
-  const auto value = static_cast<double>(finite_number(option, text));
-  if (!(value >= least)) refuse(option, fmt::format("{} is not allowed; {} or more", text, least));
-  return value;
+double seconds_from(std::string_view option, const std::string& text) {
+  if (finite_number(option, text) < 0.0F) refuse(option, fmt::format("{} is not allowed; 0 or more", text));
+  return std::stod(text);
 }
 
 void set_sampling(BenchOptions& options, const Texts& texts) {
@@ -110,9 +109,9 @@ void set_sampling(BenchOptions& options, const Texts& texts) {
   if (texts.rounds) options.rounds = whole_number<std::int64_t>("--rounds", *texts.rounds, 1, kMostRounds);
   if (texts.samples)
     options.samples = whole_number<std::int64_t>("--samples", *texts.samples, 1, kMostSamples);
-  if (texts.min_time) options.min_seconds = seconds_from("--min-time", *texts.min_time, 0.0);
-  if (texts.max_time) options.max_seconds = seconds_from("--max-time", *texts.max_time, 0.0);
-  if (texts.warmup_time) options.warmup_seconds = seconds_from("--warmup-time", *texts.warmup_time, 0.0);
+  if (texts.min_time) options.min_seconds = seconds_from("--min-time", *texts.min_time);
+  if (texts.max_time) options.max_seconds = seconds_from("--max-time", *texts.max_time);
+  if (texts.warmup_time) options.warmup_seconds = seconds_from("--warmup-time", *texts.warmup_time);
   if (options.samples && (texts.min_time || texts.max_time)) {
     refuse(texts.min_time ? "--min-time" : "--max-time", "no effect with --samples, a fixed count");
   }
