@@ -105,7 +105,6 @@ ExitCode measure_on_devices(const BenchOptions& options, const std::vector<Plann
     Progress progress(progress_settings(options, console));
     return measure_in_parallel(options, devices, planned.size(), progress);
   }();
-  if (options.output && *options.output != "-") write_file(*options.output, results_text(results));
   show(results, options, console);
   if (!base) return exit_code_of(results);
   require_alike(*base, results, options.gate.allow_unlike, console);
