@@ -14,8 +14,8 @@ namespace {
 
 /// The worst first.
 constexpr std::array<ExitCode, 6> kFailures = {ExitCode::wrong_numbers, ExitCode::device_error,
-                                               ExitCode::bad_usage,     ExitCode::unsupported,
-                                               ExitCode::regression,    ExitCode::unclear};
+                                               ExitCode::bad_usage,     ExitCode::regression,
+                                               ExitCode::unclear,       ExitCode::unsupported};
 
 void require_alike(const NamedResults& first, const NamedResults& part) {
   std::vector<std::string> lines = unlike_contexts(first.results.context, part.results.context);
@@ -77,12 +77,13 @@ BenchResults merge(std::span<const NamedResults> parts) {
 }
 
 ExitCode exit_code_of(const BenchResults& results) {
-  if (results.cases.empty()) return ExitCode::unsupported;
+  std::vector<ExitCode> codes;
+  for (const BenchCase& item : results.cases) codes.push_back(failure_of(item));
+  // What no kernel takes does not count beside what ran.
+  std::erase(codes, ExitCode::unsupported);
+  if (codes.empty()) return ExitCode::unsupported;
   for (const ExitCode failure : kFailures) {
-    if (std::any_of(results.cases.begin(), results.cases.end(),
-                    [&](const BenchCase& item) { return failure_of(item) == failure; })) {
-      return failure;
-    }
+    if (std::find(codes.begin(), codes.end(), failure) != codes.end()) return failure;
   }
   return ExitCode::passed;
 }

@@ -21,8 +21,8 @@ struct NamedResults {
 BenchResults merge(std::span<const NamedResults> parts);
 
 /// What a run that had these results ends with: the first of wrong_numbers, device_error, bad_usage,
-/// unsupported, regression and unclear that a case has for its exit code; device_error for an error with any
-/// other; unsupported where there is no case; else passed.
+/// regression and unclear that a case has for its exit code; device_error for an error with any other;
+/// unsupported where no case is supported, or there is none; else passed.
 ExitCode exit_code_of(const BenchResults& results);
 
 }  // namespace fmha_bwd

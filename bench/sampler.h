@@ -26,14 +26,14 @@ class Subject {
 struct SamplerSettings {
   double warmup_seconds = 0.1;
   StoppingRule stopping;
-  double batch_seconds = 0.01;   // a batch takes about so long, or one pass where that is longer
+  double batch_seconds = 0.01;   // a batch takes about so long, or two passes where that is longer
   double graph_below_ms = 0.25;  // graphs are replayed where a pass takes less
 };
 
 /// Warms up for warmup_seconds, then takes single passes and batches in turn, and graphs where passes are
 /// short, until why_stop has a reason; batches are what it looks at (single passes where there are none).
-/// Samples under a slow clock are discarded as bench/telemetry/slow_clock.h says; `watch`, which runs, knows the
-/// clock; nullptr where nobody does. Throws what the subject does.
+/// Samples under a slow clock are discarded as bench/telemetry/slow_clock.h says; `watch`, which runs, knows
+/// the clock; nullptr where nobody does. Throws what the subject does.
 Round sample_round(Subject& subject, const SamplerSettings& settings, const ClockWatch* watch = nullptr);
 
 }  // namespace fmha_bwd

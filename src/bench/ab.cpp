@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "bench/merge.h"
 #include "bench/results_json.h"
 #include "src/bench/children.h"
 
@@ -46,8 +47,7 @@ void pool(BenchResults& all, BenchResults more) {
 
 class Rounds {
  public:
-  Rounds(const BenchOptions& options, std::int64_t rounds, const std::vector<std::string>& only)
-      : options_(options), rounds_(rounds) {
+  Rounds(const BenchOptions& options, const std::vector<std::string>& only) : options_(options) {
     words_ = without(options.given,
                      {"--ab", "--output", "--rounds", "--junit", "--markdown", "--max-slowdown", "--alpha",
                       "--min-time", "--max-time", "--benchmark_repetitions"},
@@ -76,13 +76,18 @@ class Rounds {
                   fmt::format("'{}' ended with code {} and left no results of bench", program, code));
     }
     BenchResults round = read_results(file, "--ab");
+    if (code != static_cast<int>(exit_code_of(round))) {
+      throw Error(ExitCode::device_error,
+                  fmt::format("'{}' ended with code {} before it was done", program, code));
+    }
     round.context.rounds = options_.rounds;
+    round.context.min_seconds = options_.min_seconds;
+    round.context.max_seconds = options_.max_seconds;
     pool(results, std::move(round));
   }
 
  private:
   const BenchOptions& options_;
-  std::int64_t rounds_;
   ScratchFolder folder_;
   Words words_;
 };
@@ -91,7 +96,7 @@ class Rounds {
 
 void measure_ab(const BenchOptions& options, std::int64_t rounds, const std::vector<std::string>& only,
                 AbResults& results, Progress& progress) {
-  Rounds all(options, rounds, only);
+  Rounds all(options, only);
   const std::string own = this_program();
   progress.expect(2 * rounds);
   for (std::int64_t round = 0; round < rounds; ++round) {

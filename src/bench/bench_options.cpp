@@ -99,10 +99,9 @@ void declare(CLI::App& app, Texts& texts, BenchOptions& options) {
   app.add_flag("--help,-h", options.help, "this text")->group("Program");
 }
 
-double seconds_from(std::string_view option, const std::string& text, double least) {
-  const auto value = static_cast<double>(finite_number(option, text));
-  if (!(value >= least)) refuse(option, fmt::format("{} is not allowed; {} or more", text, least));
-  return value;
+double seconds_from(std::string_view option, const std::string& text) {
+  if (finite_number(option, text) < 0.0F) refuse(option, fmt::format("{} is not allowed; 0 or more", text));
+  return std::stod(text);
 }
 
 void set_sampling(BenchOptions& options, const Texts& texts) {
@@ -110,9 +109,9 @@ void set_sampling(BenchOptions& options, const Texts& texts) {
   if (texts.rounds) options.rounds = whole_number<std::int64_t>("--rounds", *texts.rounds, 1, kMostRounds);
   if (texts.samples)
     options.samples = whole_number<std::int64_t>("--samples", *texts.samples, 1, kMostSamples);
-  if (texts.min_time) options.min_seconds = seconds_from("--min-time", *texts.min_time, 0.0);
-  if (texts.max_time) options.max_seconds = seconds_from("--max-time", *texts.max_time, 0.0);
-  if (texts.warmup_time) options.warmup_seconds = seconds_from("--warmup-time", *texts.warmup_time, 0.0);
+  if (texts.min_time) options.min_seconds = seconds_from("--min-time", *texts.min_time);
+  if (texts.max_time) options.max_seconds = seconds_from("--max-time", *texts.max_time);
+  if (texts.warmup_time) options.warmup_seconds = seconds_from("--warmup-time", *texts.warmup_time);
   if (options.samples && (texts.min_time || texts.max_time)) {
     refuse(texts.min_time ? "--min-time" : "--max-time", "no effect with --samples, a fixed count");
   }
@@ -133,9 +132,13 @@ void set_results(BenchOptions& options, const Texts& texts) {
   set(options.baseline, "--baseline", texts.baseline);
   set(options.other_binary, "--ab", texts.other);
   static_cast<void>(compare_settings(options.gate));
+  if (options.google_prints && options.output == "-") {
+    refuse("--benchmark_format", "goes to stdout, as --output -; allowed with another --output");
+  }
   if (options.resume && options.output.value_or("-") == "-") {
     refuse("--resume", "goes on with a file; allowed with --output FILE");
   }
+  if (options.resume && options.other_binary) refuse("--resume", "not allowed together with --ab");
   if (options.baseline && options.other_binary) refuse("--baseline", "not allowed together with --ab");
   if (options.baseline || options.other_binary) return;
   const GateArguments& gate = options.gate;
@@ -193,8 +196,28 @@ void set_cases(BenchOptions& options, const Texts& texts, const Words& sweep) {
   if (!one && options.other_binary) refuse("--ab", "measures on one device; allowed with one --device");
 }
 
+/// Google Benchmark itself prints its usage and ends with 0 for a value that it does not know.
+template <std::size_t N>
+void require_one_of(const BenchOptions& options, std::string_view option,
+                    const std::array<std::string_view, N>& names) {
+  Words words = options.google;
+  if (const auto value = take_option(words, option)) static_cast<void>(one_of(option, *value, names));
+}
+
 /// What of Google Benchmark's options is this program's own.
 void set_google(BenchOptions& options) {
+  constexpr std::array<std::string_view, 3> kFormats = {"console", "json", "csv"};
+  constexpr std::array<std::string_view, 4> kUnits = {"ns", "us", "ms", "s"};
+  require_one_of(options, "--benchmark_format", kFormats);
+  require_one_of(options, "--benchmark_out_format", kFormats);
+  require_one_of(options, "--benchmark_time_unit", kUnits);
+  for (const auto& [option, own] : {std::pair("--benchmark_min_time", "--min-time"),
+                                    std::pair("--benchmark_min_warmup_time", "--warmup-time")}) {
+    if (take_option(options.google, option)) refuse(option, fmt::format("no effect; allowed is {}", own));
+  }
+  Words words = options.google;
+  options.google_output = take_option(words, "--benchmark_out");
+  options.google_prints = take_option(words, "--benchmark_format").has_value();
   if (const auto filter = take_option(options.google, "--benchmark_filter")) options.filter = filter;
   if (const auto rounds = take_option(options.google, "--benchmark_repetitions")) {
     options.rounds = whole_number<std::int64_t>("--benchmark_repetitions", *rounds, 1, kMostRounds);

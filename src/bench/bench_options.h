@@ -32,8 +32,10 @@ struct BenchOptions {
   bool list = false;
   bool quiet = false;
   bool help = false;
-  std::vector<std::string> google;  // --benchmark_..., for Google Benchmark
-  std::vector<std::string> given;   // the words as they were given
+  std::vector<std::string> google;           // --benchmark_..., for Google Benchmark
+  std::optional<std::string> google_output;  // its --benchmark_out
+  bool google_prints = false;                // its --benchmark_format on stdout, in place of the table
+  std::vector<std::string> given;            // the words as they were given
 
   bool on_cpu() const { return device == "cpu"; }
   bool several_devices() const;

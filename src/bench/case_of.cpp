@@ -13,9 +13,9 @@ namespace fmha_bwd {
 namespace {
 
 // Told by the name's first parts, or nothing that makes another case.
-constexpr std::array<std::string_view, 14> kNotExtra = {
-    "--mask",  "--mode",   "--batch",  "--nhead",     "--nhead-k", "--seqlen-q", "--seqlen-k",
-    "--hdim",  "--hdim-v", "--dtype",  "--device",    "--verify",  "--reference", "--warmup"};
+constexpr std::array<std::string_view, 13> kNotExtra = {
+    "--mask",   "--batch", "--nhead",  "--nhead-k", "--seqlen-q",  "--seqlen-k", "--hdim",
+    "--hdim-v", "--dtype", "--device", "--verify",  "--reference", "--warmup"};
 
 std::string pair_text(std::string_view letter, std::string_view first, std::string_view second) {
   return first == second ? fmt::format("{}{}", letter, first) : fmt::format("{}{}:{}", letter, first, second);
@@ -86,7 +86,6 @@ std::string name_of_case(Operation operation, const Problem& problem, const Benc
 std::string command_of(Operation operation, const Options& options) {
   std::string command = reproducing_command(options, options.masks.front());
   command.insert(std::string_view("fmha_bwd").size(), " bench");
-  if (options.problem.grouped() && command.find(" --mode group") == std::string::npos) command += " --mode group";
   if (operation != Operation::backward) command += " --device cpu";
   if (operation == Operation::textbook_reference) command += " --kernel textbook";
   return command;

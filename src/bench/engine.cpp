@@ -27,14 +27,15 @@ class Silent final : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>& /*runs*/) override {}
 };
 
-bool starts_any(const std::vector<std::string>& words, std::string_view begin) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](const std::string& word) { return word.starts_with(begin); });
-}
-
 /// Hands the --benchmark_ options over. Throws Error (bad_usage) for one that Google Benchmark leaves.
 void initialize(const BenchOptions& options) {
-  std::vector<std::string> words = {"fmha_bwd", "--benchmark_enable_random_interleaving=true"};
+  // Neither the environment nor an earlier run of this process says anything else.
+  std::vector<std::string> words = {"fmha_bwd",
+                                    "--benchmark_enable_random_interleaving=true",
+                                    "--benchmark_filter=.",
+                                    "--benchmark_min_warmup_time=0",
+                                    "--benchmark_format=console",
+                                    "--benchmark_out="};
   words.insert(words.end(), options.google.begin(), options.google.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -78,10 +79,9 @@ class Engine::Implementation {
     progress.expect(visits);
     if (watch_) watch_->start();
     Silent silent;
-    const bool own_format = starts_any(options_.google, "--benchmark_format");
     visits_ = 0;
     failure_ = nullptr;
-    benchmark::RunSpecifiedBenchmarks(own_format ? nullptr : &silent);
+    if (visits > 0) benchmark::RunSpecifiedBenchmarks(options_.google_prints ? nullptr : &silent);
     benchmark::ClearRegisteredBenchmarks();
     if (watch_) watch_->stop();
     progress_ = nullptr;

@@ -14,6 +14,7 @@
 #include "src/bench/children.h"
 #include "src/options.h"
 #include "src/options/values.h"
+#include "src/report/report.h"
 
 namespace fmha_bwd {
 namespace {
@@ -52,6 +53,8 @@ void wait_for(std::vector<Part>& parts, std::int64_t rounds, Progress& progress)
     for (const std::int64_t done = cases_done(parts, rounds); told < done; ++told) progress.step("cases");
   }
 }
+
+bool was_killed(const Part& part) { return *part.code >= 128; }
 
 }  // namespace
 
@@ -110,19 +113,19 @@ BenchResults measure_in_parallel(const BenchOptions& options, const std::vector<
   std::vector<NamedResults> joined;
   for (const Part& part : parts) {
     if (!fs::exists(part.file)) {
-      throw Error(static_cast<ExitCode>(*part.code),
+      throw Error(was_killed(part) ? ExitCode::device_error : static_cast<ExitCode>(*part.code),
                   fmt::format("the process of '{}' ended with code {}", part.file.string(), *part.code));
     }
     joined.push_back({part.file.string(), read_results(part.file, "--output")});
-  }
-  BenchResults all = merge(joined);
-  for (const Part& part : parts) {
-    if (*part.code == static_cast<int>(ExitCode::device_error) &&
-        exit_code_of(all) != ExitCode::device_error) {
-      throw Error(ExitCode::device_error,
-                  fmt::format("the process of '{}' failed; --resume goes on with it", part.file.string()));
+    if (*part.code != static_cast<int>(exit_code_of(joined.back().results))) {
+      throw Error(
+          ExitCode::device_error,
+          fmt::format("the process of '{}' ended with code {} before it was done; --resume goes on with it",
+                      part.file.string(), *part.code));
     }
   }
+  BenchResults all = merge(joined);
+  if (options.output && *options.output != "-") write_file(*options.output, results_text(all));
   for (const Part& part : parts) fs::remove(part.file);
   return all;
 }

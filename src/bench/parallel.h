@@ -17,9 +17,9 @@ namespace fmha_bwd {
 std::vector<std::string> devices_of(const std::string& device, const std::vector<Platform>& platforms);
 
 /// Each device takes every Nth of the cases, in a process of its own; their results joined. With an output
-/// file each process keeps its part beside it ("OUT.part1"), from which --resume goes on and which is gone in
-/// the end. Throws Error where a process ends without results, with its exit code, or where the devices are
-/// unlike.
+/// file each process keeps its part beside it ("OUT.part1"), from which --resume goes on and which is gone
+/// once the output file has all. Throws Error where a process ends without results, with its exit code, or
+/// where the devices are unlike.
 BenchResults measure_in_parallel(const BenchOptions& options, const std::vector<std::string>& devices,
                                  std::size_t cases, Progress& progress);
 

@@ -65,8 +65,8 @@ class ReferenceSubject final : public Subject {
 
 }  // namespace
 
-std::unique_ptr<Subject> device_subject(const PlannedCase& planned, Backend& backend, const std::string& kernel,
-                                        CacheState cache) {
+std::unique_ptr<Subject> device_subject(const PlannedCase& planned, Backend& backend,
+                                        const std::string& kernel, CacheState cache) {
   return std::make_unique<DeviceSubject>(planned, backend, kernel, cache);
 }
 

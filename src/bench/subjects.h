@@ -10,13 +10,13 @@
 
 namespace fmha_bwd {
 
-/// Passes of `planned` by the family `kernel` of `backend`: a session with inputs drawn, O and LSE computed, ready
-/// for timing from that state of the cache. Throws Error (device_error) as the device does.
-std::unique_ptr<Subject> device_subject(const PlannedCase& planned, Backend& backend, const std::string& kernel,
-                                        CacheState cache);
+/// Passes of `planned` by the family `kernel` of `backend`: a session with inputs drawn, O and LSE computed,
+/// ready for timing from that state of the cache. Throws Error (device_error) as the device does.
+std::unique_ptr<Subject> device_subject(const PlannedCase& planned, Backend& backend,
+                                        const std::string& kernel, CacheState cache);
 
-/// Forward and backward passes of the reference on all threads, from drawn inputs, by the host's steady clock. It
-/// is computed once before this returns.
+/// Forward and backward passes of the reference on all threads, from drawn inputs, by the host's steady
+/// clock. It is computed once before this returns.
 std::unique_ptr<Subject> reference_subject(const PlannedCase& planned);
 
 }  // namespace fmha_bwd

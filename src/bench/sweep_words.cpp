@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kLengths = {"--seqlen-q", "--seqlen-k", "--seqlen-q-pad",
                                                       "--seqlen-k-pad"};
-constexpr std::array<std::string_view, 8> kWholes = {"--batch", "--nhead",        "--nhead-k",        "--hdim",
-                                                     "--hdim-v", "--seed", "--dropout-seed", "--dropout-offset"};
-constexpr std::array<std::string_view, 13> kNames = {"--dtype",   "--layout", "--bias",    "--fill",  "--fill-do",
-                                                     "--kernel",  "--arch",   "--scale",   "--softcap", "--dropout",
-                                                     "--std",     "--mode",   "--verify"};
+constexpr std::array<std::string_view, 8> kWholes = {
+    "--batch", "--nhead", "--nhead-k", "--hdim", "--hdim-v", "--seed", "--dropout-seed", "--dropout-offset"};
+constexpr std::array<std::string_view, 13> kNames = {
+    "--dtype", "--layout",  "--bias",    "--fill", "--fill-do", "--kernel", "--arch",
+    "--scale", "--softcap", "--dropout", "--std",  "--mode",    "--verify"};
 constexpr std::array<std::string_view, 3> kFlags = {"--deterministic", "--alibi", "--sink"};
 
 template <std::size_t N>
@@ -45,14 +45,16 @@ std::vector<std::string> numbers_of(std::string_view option, const std::string& 
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::string> parts = split(text, ':');
   if (parts.size() != 3 || parts[2].empty()) {
-    refuse(option, fmt::format("'{}' is no range; allowed are FIRST:LAST:*FACTOR and FIRST:LAST:+STEP", text));
+    refuse(option,
+           fmt::format("'{}' is no range; allowed are FIRST:LAST:*FACTOR and FIRST:LAST:+STEP", text));
   }
   const auto first = whole_number<std::int64_t>(option, parts[0], 0, kMost);
   const auto last = whole_number<std::int64_t>(option, parts[1], first, kMost);
   const bool grows = parts[2].front() == '*';
   const bool has_sign = grows || parts[2].front() == '+';
   const auto by = whole_number<std::int64_t>(option, parts[2].substr(has_sign ? 1 : 0), grows ? 2 : 1, kMost);
-  if (grows && first == 0) refuse(option, fmt::format("'{}' never grows; allowed is a first of 1 or more", text));
+  if (grows && first == 0)
+    refuse(option, fmt::format("'{}' never grows; allowed is a first of 1 or more", text));
   std::vector<std::string> numbers;
   for (std::int64_t x = first; x <= last;) {
     numbers.push_back(fmt::format("{}", x));

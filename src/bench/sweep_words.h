@@ -18,8 +18,8 @@ using Words = std::vector<std::string>;
 /// or both, "64,128:1024:*2". With --mode group the lengths of sequences are lists themselves, and ';' stands
 /// between one list and the next. A flag takes =on, =off or =on,off: --sink=on,off is without and with sinks.
 /// --seqlen N stands for --seqlen-q N with --seqlen-k N. Masks stay a list, which a run takes too. All other
-/// options keep their value as it is. Throws Error (bad_usage), of one line that names the option, for a range
-/// that is none and for more than kMostCombinations.
+/// options keep their value as it is. Throws Error (bad_usage), of one line that names the option, for a
+/// range that is none and for more than kMostCombinations.
 std::vector<Words> sweep_words(const Words& words);
 
 inline constexpr std::size_t kMostCombinations = 1'000'000;

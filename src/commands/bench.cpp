@@ -33,6 +33,7 @@ void check_outputs(const BenchOptions& options) {
   for (const auto* file : {&options.output, &options.gate.junit, &options.gate.markdown}) {
     if (*file && **file != "-") check_writable(**file);
   }
+  if (options.google_output) check_writable(*options.google_output, "--benchmark_out");
 }
 
 ComparisonReport comparison_report(const BenchOptions& options) {
@@ -65,7 +66,7 @@ ExitCode worse(ExitCode own, ExitCode compared) { return own == ExitCode::passed
 
 void show(const BenchResults& results, const BenchOptions& options, const Console& console) {
   if (options.output == "-") return print(console, results_text(results));
-  if (!options.quiet) print(console, run_table(results, console.out_colour));
+  if (!options.quiet && !options.google_prints) print(console, run_table(results, console.out_colour));
 }
 
 Progress::Settings progress_settings(const BenchOptions& options, const Console& console) {
@@ -104,7 +105,6 @@ ExitCode measure_on_devices(const BenchOptions& options, const std::vector<Plann
     Progress progress(progress_settings(options, console));
     return measure_in_parallel(options, devices, planned.size(), progress);
   }();
-  if (options.output && *options.output != "-") write_file(*options.output, results_text(results));
   show(results, options, console);
   if (!base) return exit_code_of(results);
   require_alike(*base, results, options.gate.allow_unlike, console);

@@ -26,7 +26,7 @@ Exit codes, the first that applies:
   1  a case failed its verification
   2  bad usage or input, or files that are not parts of one run; nothing is written
   6  a case ended in a device or runtime error, or the result could not be written
-  3  a case was not supported, or there is no case
+  3  no case is supported, or there is none
   0  otherwise)";
 
 struct Arguments {

@@ -116,10 +116,16 @@ TEST(Merge, EndsAsItsWorstCase) {
   EXPECT_EQ(exit_code_of(that_ended({})), ExitCode::passed);
   EXPECT_EQ(exit_code_of(that_ended({3, 6, 1})), ExitCode::wrong_numbers);
   EXPECT_EQ(exit_code_of(that_ended({3, 6})), ExitCode::device_error);
-  EXPECT_EQ(exit_code_of(that_ended({5, 3})), ExitCode::unsupported);
+  EXPECT_EQ(exit_code_of(that_ended({3, 5})), ExitCode::unclear);
+  EXPECT_EQ(exit_code_of(that_ended({3})), ExitCode::passed);
   EXPECT_EQ(exit_code_of(that_ended({5})), ExitCode::unclear);
   EXPECT_EQ(exit_code_of(that_ended({0})), ExitCode::device_error);
   EXPECT_EQ(exit_code_of(that_ended({77})), ExitCode::device_error);
+}
+
+TEST(Merge, IsUnsupportedWhereNothingRan) {
+  EXPECT_EQ(exit_code_of(results_of_cases({failed_case("a", "why", 3), failed_case("b", "why", 3)})),
+            ExitCode::unsupported);
   EXPECT_EQ(exit_code_of(results_of_cases({})), ExitCode::unsupported);
 }
 

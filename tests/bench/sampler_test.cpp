@@ -1,0 +1,149 @@
+#include "bench/sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace fmha_bwd {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// Says that a pass takes `pass_ms`, and takes none.
+class FakeSubject final : public Subject {
+ public:
+  explicit FakeSubject(double pass_ms) : pass_ms_(pass_ms) {}
+
+  double passes(std::int64_t passes) override {
+    asked.push_back(passes);
+    if (asked.size() == fails_at) throw std::runtime_error("broken");
+    return static_cast<double>(passes) * pass_ms_;
+  }
+  std::optional<double> graph(std::int64_t passes) override {
+    asked_graphs.push_back(passes);
+    if (!has_graphs) return std::nullopt;
+    return static_cast<double>(passes) * pass_ms_ * 0.5;
+  }
+  bool has_batches() const override { return batches; }
+
+  bool batches = true;
+  bool has_graphs = true;
+  std::size_t fails_at = 0;
+  std::vector<std::int64_t> asked;
+  std::vector<std::int64_t> asked_graphs;
+
+ private:
+  double pass_ms_;
+};
+
+SamplerSettings fixed(std::size_t count) {
+  SamplerSettings settings;
+  settings.warmup_seconds = 0.0;
+  settings.stopping.fixed_count = count;
+  return settings;
+}
+
+TEST(Sampler, TakesSinglePassesAndBatchesInTurnAfterOneToWarmUp) {
+  FakeSubject subject(2.0);
+  const Round round = sample_round(subject, fixed(3));
+  EXPECT_THAT(subject.asked, ElementsAre(1, 1, 5, 1, 5, 1, 5));
+  EXPECT_EQ(round.batch_passes, 5);
+  EXPECT_EQ(round.stopped, "fixed count");
+  EXPECT_THAT(round.single_ms, ElementsAre(2.0, 2.0, 2.0));
+}
+
+TEST(Sampler, TellsMillisecondsOfOnePass) {
+  FakeSubject subject(2.0);
+  EXPECT_THAT(sample_round(subject, fixed(3)).batch_ms, ElementsAre(2.0, 2.0, 2.0));
+}
+
+TEST(Sampler, ABatchHasTwoPassesAtLeastAndAThousandAtMost) {
+  for (const auto& [pass_ms, passes] : {std::pair(100.0, 2), std::pair(5.0, 2), std::pair(0.1, 100),
+                                        std::pair(0.01, 1000), std::pair(1e-5, 1000), std::pair(0.0, 1000)}) {
+    FakeSubject subject(pass_ms);
+    EXPECT_EQ(sample_round(subject, fixed(1)).batch_passes, passes) << pass_ms;
+  }
+}
+
+TEST(Sampler, TakesNoBatchesAndNoGraphsWhereBatchesMeanNothing) {
+  FakeSubject subject(0.1);
+  subject.batches = false;
+  const Round round = sample_round(subject, fixed(4));
+  EXPECT_THAT(subject.asked, ElementsAre(1, 1, 1, 1, 1));
+  EXPECT_THAT(subject.asked_graphs, IsEmpty());
+  EXPECT_EQ(round.batch_passes, 0);
+  EXPECT_THAT(round.single_ms, SizeIs(4));
+  EXPECT_THAT(round.batch_ms, IsEmpty());
+  EXPECT_THAT(round.graph_ms, IsEmpty());
+  EXPECT_EQ(time_of(round), 0.1);
+}
+
+TEST(Sampler, ReplaysGraphsOfAtMost64PassesWherePassesAreShort) {
+  FakeSubject subject(0.0625);
+  const Round round = sample_round(subject, fixed(2));
+  EXPECT_EQ(round.batch_passes, 160);
+  EXPECT_THAT(subject.asked_graphs, ElementsAre(64, 64, 64));  // the first is not timed
+  EXPECT_THAT(round.graph_ms, ElementsAre(0.03125, 0.03125));
+}
+
+TEST(Sampler, ReplaysNoGraphsFromAQuarterOfAMillisecondOn) {
+  FakeSubject shorter(0.24);
+  EXPECT_THAT(sample_round(shorter, fixed(2)).graph_ms, SizeIs(2));
+  FakeSubject longer(0.25);
+  EXPECT_THAT(sample_round(longer, fixed(2)).graph_ms, IsEmpty());
+  EXPECT_THAT(longer.asked_graphs, IsEmpty());
+}
+
+TEST(Sampler, AsksOnceForGraphsWhereThereAreNone) {
+  FakeSubject subject(0.1);
+  subject.has_graphs = false;
+  const Round round = sample_round(subject, fixed(5));
+  EXPECT_THAT(subject.asked_graphs, SizeIs(1));
+  EXPECT_THAT(round.graph_ms, IsEmpty());
+  EXPECT_THAT(round.batch_ms, SizeIs(5));
+}
+
+TEST(Sampler, StopsWhereTheBatchesAreSteadyAndThePassesTookLongEnough) {
+  FakeSubject subject(125.0);
+  SamplerSettings settings = fixed(0);
+  settings.stopping = {};
+  settings.stopping.min_seconds = 6.0;  // 0.375 s a visit: a single pass and a batch of two
+  settings.stopping.max_seconds = 1e9;
+  const Round round = sample_round(subject, settings);
+  EXPECT_EQ(round.stopped, "steady");
+  EXPECT_THAT(round.batch_ms, SizeIs(16));
+  EXPECT_THAT(round.single_ms, SizeIs(16));
+}
+
+TEST(Sampler, StopsAfterTwoSamplesWhereThereIsNoTime) {
+  FakeSubject subject(1.0);
+  SamplerSettings settings = fixed(0);
+  settings.stopping = {};
+  settings.stopping.max_seconds = 0.0;
+  const Round round = sample_round(subject, settings);
+  EXPECT_EQ(round.stopped, "time is out");
+  EXPECT_THAT(round.batch_ms, SizeIs(2));
+}
+
+TEST(Sampler, WithoutAWatchDiscardsNothing) {
+  FakeSubject subject(1.0);
+  const Round round = sample_round(subject, fixed(3));
+  EXPECT_EQ(round.slow_clock, 0);
+  EXPECT_FALSE(round.throttled);
+  EXPECT_EQ(round.telemetry, Telemetry{});
+  EXPECT_THAT(round.batch_ms, Each(1.0));
+}
+
+TEST(Sampler, LetsTheSubjectsErrorThrough) {
+  FakeSubject subject(1.0);
+  subject.fails_at = 3;
+  EXPECT_THROW(sample_round(subject, fixed(3)), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace fmha_bwd

@@ -1,0 +1,113 @@
+#include "src/bench/children.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <utility>
+
+#include "tests/src/files/files_test.h"
+
+namespace fmha_bwd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+TEST(Without, TakesOptionsWithTheirValuesAndFlagsAlone) {
+  EXPECT_THAT(
+      without({"--a", "1", "--b=2", "--c", "3", "--f", "x", "--f=on", "--ab", "4"}, {"--a", "--b"}, {"--f"}),
+      ElementsAre("--c", "3", "x", "--ab", "4"));
+}
+
+TEST(Without, TakesEachThatIsThereAndOneWithoutItsValue) {
+  EXPECT_THAT(without({"--a", "1", "--a=2", "x", "--a"}, {"--a"}, {}), ElementsAre("x"));
+  EXPECT_THAT(without({}, {"--a"}, {"--f"}), IsEmpty());
+}
+
+TEST(Child, EndsWithItsCode) {
+  EXPECT_EQ(Child("/bin/sh", {"-c", "exit 0"}).wait(), 0);
+  EXPECT_EQ(Child("/bin/sh", {"-c", "exit 5"}).wait(), 5);
+}
+
+TEST(Child, EndsWith128AndTheSignalThatEndedIt) {
+  EXPECT_EQ(Child("/bin/sh", {"-c", "kill -9 $$"}).wait(), 137);
+  EXPECT_EQ(Child("/bin/sh", {"-c", "kill -15 $$"}).wait(), 143);
+}
+
+TEST(Child, TakesItsWordsAsTheyAre) {
+  const TestFolder folder;
+  const std::string file = (folder.path() / "words").string();
+  EXPECT_EQ(Child("/bin/sh", {"-c", R"(printf '%s\n' "$@" > "$0")", file, "a b", "$HOME", "", "'"}).wait(),
+            0);
+  EXPECT_EQ(contents(file), "a b\n$HOME\n\n'\n");
+}
+
+TEST(Child, IsFoundOnThePath) { EXPECT_EQ(Child("true", {}).wait(), 0); }
+
+TEST(Child, ReadsNothingAndItsStdoutGoesNowhere) {
+  const TestFolder folder;
+  const std::string file = (folder.path() / "links").string();
+  const std::string script = R"(exec 3> "$0"; for fd in 0 1; do readlink /proc/$$/fd/$fd >&3; done; exit 0)";
+  EXPECT_EQ(Child("/bin/sh", {"-c", script, file}).wait(), 0);
+  EXPECT_EQ(contents(file), "/dev/null\n/dev/null\n");
+}
+
+TEST(Child, HasNotEndedWhileItRuns) {
+  const TestFolder folder;
+  const std::string go = (folder.path() / "go").string();
+  Child child("/bin/sh", {"-c", R"(until [ -e "$0" ]; do sleep 0.01; done; exit 7)", go});
+  EXPECT_EQ(child.ended(), std::nullopt);
+  put(go, "");
+  std::optional<int> code;
+  while (!(code = child.ended())) std::this_thread::yield();
+  EXPECT_EQ(code, 7);
+}
+
+TEST(Child, IsEndedWhereNobodyWaitedForIt) {
+  const TestFolder folder;
+  const fs::path file = folder.path() / "ended";
+  {
+    const Child child(
+        "/bin/sh", {"-c", R"(trap 'echo yes > "$0.2"; exit' TERM; : > "$0.1"; while :; do sleep 0.01; done)",
+                    file.string()});
+    while (!fs::exists(file.string() + ".1")) std::this_thread::yield();
+  }
+  EXPECT_EQ(contents(file.string() + ".2"), "yes\n");
+}
+
+TEST(Child, MayBeMoved) {
+  Child child("/bin/sh", {"-c", "exit 3"});
+  Child other(std::move(child));
+  EXPECT_EQ(other.wait(), 3);
+}
+
+TEST(Child, SaysWhichProgramCannotBeRun) {
+  const TestFolder folder;
+  const std::string nowhere = (folder.path() / "nothing").string();
+  EXPECT_EQ(message_of([&] { Child(nowhere, {}).wait(); }, ExitCode::device_error),
+            "'" + nowhere + "' cannot be run: No such file or directory");
+  put(nowhere, "not a program");
+  EXPECT_EQ(message_of([&] { Child(nowhere, {}).wait(); }, ExitCode::device_error),
+            "'" + nowhere + "' cannot be run: Permission denied");
+}
+
+TEST(ThisProgram, IsThisTest) { EXPECT_EQ(fs::path(this_program()).filename(), "children_test"); }
+
+TEST(ScratchFolder, IsThereAndThenGone) {
+  fs::path path;
+  {
+    const ScratchFolder folder;
+    path = folder.path();
+    EXPECT_THAT(path.filename().string(), StartsWith("fmha_bwd_"));
+    put(path / "file", "x");
+    EXPECT_TRUE(fs::exists(path / "file"));
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+}  // namespace
+}  // namespace fmha_bwd
