@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <map>
 #include <optional>
@@ -30,14 +31,12 @@ class Silent final : public benchmark::BenchmarkReporter {
 /// Hands the --benchmark_ options over. Throws Error (bad_usage) for one that Google Benchmark leaves.
 void initialize(const BenchOptions& options) {
   // Neither the environment nor an earlier run of this process says anything else.
-  std::vector<std::string> words = {"fmha_bwd",
-                                    "--benchmark_enable_random_interleaving=true",
-                                    "--benchmark_filter=.",
-                                    "--benchmark_min_warmup_time=0",
-                                    "--benchmark_format=console",
+  std::vector<std::string> words = {"--benchmark_enable_random_interleaving=true", "--benchmark_filter=.",
+                                    "--benchmark_min_warmup_time=0", "--benchmark_format=console",
                                     "--benchmark_out="};
   words.insert(words.end(), options.google.begin(), options.google.end());
-  std::vector<char*> argv;
+  static std::array<char, 9> program = {"fmha_bwd"};  // Google Benchmark keeps the address
+  std::vector<char*> argv = {program.data()};
   for (std::string& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
