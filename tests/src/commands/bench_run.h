@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,11 @@ class BenchRun : public ::testing::Test {
                                     "1",     "--hdim",        "16",       "--mask",  "n", "--samples",
                                     "2",     "--warmup-time", "0"};
     const auto has = [&](const std::string& option) {
-      return std::find(words.begin(), words.end(), option) != words.end();
+      return std::any_of(words.begin(), words.end(),
+                         [&](const std::string& word) { return word.starts_with(option); });
     };
     if (!has("--seqlen")) all.insert(all.end(), {"--seqlen", "16"});
-    if (!has("--rounds")) all.insert(all.end(), {"--rounds", "2"});
+    if (!has("--rounds") && !has("--benchmark_repetitions")) all.insert(all.end(), {"--rounds", "2"});
     all.insert(all.end(), words.begin(), words.end());
     return run_with(all, decorate);
   }
