@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <map>
 #include <optional>
@@ -27,17 +28,17 @@ class Silent final : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>& /*runs*/) override {}
 };
 
-/// Hands the --benchmark_ options over. Throws Error (bad_usage) for one that Google Benchmark leaves.
-void initialize(const BenchOptions& options) {
+/// Hands the --benchmark_ options over; `again`: without an output, which would replace that of the run
+/// before. Throws Error (bad_usage) for one that Google Benchmark leaves.
+void initialize(const BenchOptions& options, bool again) {
   // Neither the environment nor an earlier run of this process says anything else.
-  std::vector<std::string> words = {"fmha_bwd",
-                                    "--benchmark_enable_random_interleaving=true",
-                                    "--benchmark_filter=.",
-                                    "--benchmark_min_warmup_time=0",
-                                    "--benchmark_format=console",
+  std::vector<std::string> words = {"--benchmark_enable_random_interleaving=true", "--benchmark_filter=.",
+                                    "--benchmark_min_warmup_time=0", "--benchmark_format=console",
                                     "--benchmark_out="};
   words.insert(words.end(), options.google.begin(), options.google.end());
-  std::vector<char*> argv;
+  if (again) words.push_back("--benchmark_out=");
+  static std::array<char, 9> program = {"fmha_bwd"};  // Google Benchmark keeps the address
+  std::vector<char*> argv = {program.data()};
   for (std::string& word : words) argv.push_back(word.data());
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
@@ -68,7 +69,7 @@ class Engine::Implementation {
   bool watches() const { return watch_.has_value(); }
 
   std::size_t run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only) {
-    initialize(options_);
+    initialize(options_, again_);
     store_ = &store;
     rounds_ = rounds;
     const std::int64_t visits = register_cases(only);
@@ -80,7 +81,10 @@ class Engine::Implementation {
     Silent silent;
     visits_ = 0;
     failure_ = nullptr;
-    if (visits > 0) benchmark::RunSpecifiedBenchmarks(options_.google_prints ? nullptr : &silent);
+    // Google Benchmark has its own reporter once a process.
+    const bool prints = options_.google_prints && !again_;
+    if (visits > 0) benchmark::RunSpecifiedBenchmarks(prints ? nullptr : &silent);
+    again_ = true;
     benchmark::ClearRegisteredBenchmarks();
     progress_ = nullptr;
     if (failure_) std::rethrow_exception(failure_);
@@ -165,6 +169,7 @@ class Engine::Implementation {
   std::int64_t rounds_ = 0;
   std::size_t visits_ = 0;
   std::exception_ptr failure_;
+  bool again_ = false;  // run() was called before
 };
 
 Engine::Engine(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,

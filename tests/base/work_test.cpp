@@ -131,6 +131,19 @@ TEST(Work, ThreeProductsGoOverHdimQAndTwoOverHdimV) {
   EXPECT_EQ(backward_flops(problem, 11), 12.0 * 11.0 * 58.0);
 }
 
+TEST(Work, TheForwardPassHasOneProductOverHdimQAndOneOverHdimV) {
+  Problem problem;
+  problem.batch = 3;
+  problem.nhead_q = 4;
+  problem.nhead_k = 2;
+  problem.hdim_q = 5;
+  problem.hdim_v = 7;
+  // 3 * 4 heads, 11 pairs, 2 * 5 + 2 * 7 operations a pair.
+  EXPECT_EQ(forward_flops(problem, 11), 12.0 * 11.0 * 24.0);
+  make_grouped(problem, {4, 2, 0}, {2, 4, 3});
+  EXPECT_EQ(forward_flops(problem, 11), 4.0 * 11.0 * 24.0);
+}
+
 TEST(Work, FlopsOfTheUsualBenchmarkShapeAreTenTimesItsPairsTimesHdim) {
   Problem problem;
   problem.batch = 4;

@@ -27,7 +27,7 @@ enum class Fault {
   changing_bit,   // one of dV, another in every backward pass
 };
 
-class FaultySession final : public Session {
+class FaultySession : public Session {
  public:
   FaultySession(std::unique_ptr<Session> session, Fault fault)
       : session_(std::move(session)), fault_(fault) {}
