@@ -174,7 +174,7 @@ class Parts(BenchSweep):
         self.assert_whole(self.out)
 
     def test_a_killed_process_of_two_devices_is_six_and_resumed(self):
-        words = [*SWEEP, "--rounds", 60, "--quiet", "--output", self.out, "--device", "emulator:0,emulator:0"]
+        words = [*SWEEP, "--rounds", 30, "--quiet", "--output", self.out, "--device", "emulator:0,emulator:0"]
         parent = subprocess.Popen([PROGRAM, "bench", *map(str, words)], stderr=subprocess.PIPE, text=True)
         part = self.folder / "out.json.part1"
         while not part.exists():
@@ -190,7 +190,7 @@ class Parts(BenchSweep):
         kept = rounds_of(part)
         self.bench(*words, "--resume")
         self.assert_kept(kept, rounds_of(self.out))
-        self.assertEqual([len(rounds) for rounds in rounds_of(self.out).values()], [60] * 4)
+        self.assertEqual([len(rounds) for rounds in rounds_of(self.out).values()], [30] * 4)
 
     def test_two_devices_end_as_one(self):
         words = [*TINY, "--mask", "no_mask,top_left", "--seqlen", "16", "--kernel", "plain", "--rounds", 1, "--quiet"]
