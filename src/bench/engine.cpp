@@ -45,6 +45,12 @@ void initialize(const BenchOptions& options, bool again) {
   if (argc > 1) refuse(argv[1], "not an option of Google Benchmark, or not a value of it");
 }
 
+/// A repetition that failed. Google Benchmark wants as many iterations of it as of those that did not.
+void skip(benchmark::State& state, const std::string& why) {
+  for ([[maybe_unused]] const auto iteration : state) state.SetIterationTime(0.0);
+  state.SkipWithError(why.c_str());
+}
+
 }  // namespace
 
 class Engine::Implementation {
@@ -118,8 +124,7 @@ class Engine::Implementation {
     BenchCase& item = store_->item(number);
     progress_->step(item.name);
     if (failure_ || !item.error.empty()) {
-      state.SkipWithError(failure_ ? "not measured" : item.error.c_str());
-      return;
+      return skip(state, failure_ ? "not measured" : item.error);
     }
     ++visits_;
     try {
@@ -127,13 +132,9 @@ class Engine::Implementation {
       store_->save();
     } catch (...) {
       failure_ = std::current_exception();
-      state.SkipWithError("not measured");
-      return;
+      return skip(state, "not measured");
     }
-    if (!item.error.empty()) {
-      state.SkipWithError(item.error.c_str());
-      return;
-    }
+    if (!item.error.empty()) return skip(state, item.error);
     report(item, state);
   }
 

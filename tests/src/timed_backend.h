@@ -13,19 +13,20 @@
 
 namespace fmha_bwd {
 
-/// Milliseconds of one pass.
+/// Milliseconds of one pass; asked whenever passes are timed.
 using PassTime = std::function<double(const Problem&)>;
 
 class TimedSession final : public FaultySession {
  public:
-  TimedSession(std::unique_ptr<Session> session, double milliseconds)
-      : FaultySession(std::move(session), Fault::none), milliseconds_(milliseconds) {}
+  TimedSession(std::unique_ptr<Session> session, const Problem& problem, PassTime time)
+      : FaultySession(std::move(session), Fault::none), problem_(problem), time_(std::move(time)) {}
 
-  double time_passes(std::int64_t passes) override { return static_cast<double>(passes) * milliseconds_; }
+  double time_passes(std::int64_t passes) override { return static_cast<double>(passes) * time_(problem_); }
   std::optional<double> time_graph(std::int64_t /*passes*/) override { return std::nullopt; }
 
  private:
-  double milliseconds_;
+  Problem problem_;
+  PassTime time_;
 };
 
 class TimedBackend final : public Backend {
@@ -38,7 +39,7 @@ class TimedBackend final : public Backend {
     return backend_->kernels(problem, mask);
   }
   std::unique_ptr<Session> open(const Problem& problem, std::string_view kernel) override {
-    return std::make_unique<TimedSession>(backend_->open(problem, kernel), time_(problem));
+    return std::make_unique<TimedSession>(backend_->open(problem, kernel), problem, time_);
   }
 
  private:

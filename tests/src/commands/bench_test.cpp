@@ -157,6 +157,20 @@ TEST_F(BenchCommand, ACaseThatFailsLeavesTheOthers) {
   EXPECT_THAT(written.cases[2].rounds, SizeIs(2));
 }
 
+TEST_F(BenchCommand, ACaseThatFailsAfterGoodRoundsHasNone) {
+  int calls = 0;
+  const Decorate breaks = with_times([&](const Problem& problem) {
+    if (problem.seqlen_q == 32 && ++calls == 12) throw Error(ExitCode::device_error, "gone");  // in round 3
+    return 1.0;
+  });
+  const Outcome outcome = bench({"--seqlen", "16,32", "--rounds", "4", "--output", path("r.json")}, breaks);
+  EXPECT_EQ(outcome.exit_code, 6);
+  const BenchResults written = results("r.json");
+  EXPECT_THAT(written.cases[0].rounds, SizeIs(4));
+  EXPECT_EQ(written.cases[1].error, "gone");
+  EXPECT_THAT(written.cases[1].rounds, IsEmpty());
+}
+
 TEST_F(BenchCommand, ResumesWhatIsMissingAndTriesTheDeviceAgain) {
   const std::vector<std::string> words = {"--seqlen", "16,32", "--output", path("r.json")};
   ASSERT_EQ(bench(words, too_small()).exit_code, 6);
