@@ -64,6 +64,16 @@ TEST(Stopping, AMedianThatMovesByAThousandthHasNotSettled) {
   EXPECT_EQ(why_stop(moved(0.0001), 2.0, 2.0, rule()), Why("settled"));
 }
 
+TEST(Stopping, SettledIsWhatTheFirstHalfSaid) {
+  // The first half's median and that of all are 1, the second half's is 0.95.
+  std::vector<double> samples = {1.0, 1.0};
+  samples.insert(samples.end(), 9, 0.9);
+  samples.insert(samples.end(), 9, 1.1);
+  samples.insert(samples.end(), 10, 0.7);
+  samples.insert(samples.end(), 10, 1.2);
+  EXPECT_EQ(why_stop(samples, 2.0, 2.0, rule()), Why("settled"));
+}
+
 TEST(Stopping, TheTimeIsOutAfterMaxSecondsOfTheHost) {
   EXPECT_EQ(why_stop(samples_of(5, 0.1), 0.0, 4.99, rule()), std::nullopt);
   EXPECT_EQ(why_stop(samples_of(5, 0.1), 0.0, 5.0, rule()), Why("time is out"));

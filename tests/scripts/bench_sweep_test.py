@@ -241,6 +241,12 @@ class ComparePy(BenchSweep):
             self.assertRegex(outcome.stdout, rf"(?m)^{re.escape(name)}_median ")
 
 
+class Environment(BenchSweep):
+    def test_chooses_no_cases(self):
+        self.bench(*SWEEP, "--rounds", 1, "--quiet", "--output", self.out, env={**os.environ, "BENCHMARK_FILTER": "no"})
+        self.assertEqual([len(rounds) for rounds in rounds_of(self.out).values()], [1] * 4)
+
+
 class CaseFiles(BenchSweep):
     def test_have_as_many_cases_as_they_say_and_none_twice(self):
         files = sorted(glob.glob(str(CASES / "*.txt")))

@@ -1,7 +1,6 @@
 // Google Benchmark's own options of fmha_bwd bench.
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/src/commands/bench_run.h"
@@ -93,13 +92,6 @@ TEST_F(BenchGoogle, CasesComeInTheirOrderWithoutInterleaving) {
             0);
   EXPECT_TRUE(std::is_sorted(opened.begin(), opened.end()));
   EXPECT_FALSE(results("r.json").context.interleaved);
-}
-
-TEST_F(BenchGoogle, TheEnvironmentChoosesNoCases) {
-  ASSERT_EQ(setenv("BENCHMARK_FILTER", "nothing", 1), 0);
-  EXPECT_EQ(bench({"--output", path("r.json")}, paced()).exit_code, 0);
-  unsetenv("BENCHMARK_FILTER");
-  EXPECT_THAT(results("r.json").cases.front().rounds, SizeIs(2));
 }
 
 TEST_F(BenchGoogle, RefusesAnOptionThatItDoesNotKnow) {
