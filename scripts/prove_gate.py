@@ -2,9 +2,10 @@
 """Proves the gate: a build compared with itself stays green, and a build that is slower by a known share goes red.
 
 Measures in turn, one results file of `fmha_bwd bench` after the other: PROGRAM, SLOW, PROGRAM, SLOW .. and compares
-each file of PROGRAM with the one before (nothing changed) and each file of SLOW with that of PROGRAM just before.
-SLOW is the same source, configured with -DFMHA_BWD_TEST_SLOWDOWN=0.03: each timed pass spins 3 % of its time longer.
-Prints how many comparisons called a case slower, and of how many cases. Words after -- go to bench.
+each file of PROGRAM with the one before (nothing changed) and each file of SLOW with that of PROGRAM just before. With
+--ab each comparison is one of `bench --ab`, whose rounds take turns. SLOW is the same source, configured with
+-DFMHA_BWD_TEST_SLOWDOWN=0.03: each timed pass spins 3 % of its time longer. Prints how many comparisons called a case
+slower, and the cases' verdicts. Words after -- go to bench.
 
     scripts/prove_gate.py build/release/fmha_bwd build/slow/fmha_bwd --comparisons 100 -- --cases bench/cases/gate.txt
 
@@ -22,11 +23,11 @@ MOST_FALSE_ALARMS = 0.01
 LEAST_FOUND = 0.95
 
 
-def measured(program, words, path):
+def measured(program, words, path, allowed=(0,)):
     """A results file of one run of bench."""
     done = subprocess.run([program, "bench", *words, "--quiet", "--output", path], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
+    if done.returncode not in allowed:
         print(f"prove_gate: {program} bench ended with {done.returncode}: {done.stderr.strip()}", file=sys.stderr)
         sys.exit(6)
     return path
@@ -62,10 +63,31 @@ class Tally:
         return f"{self.name}: {self.red} of {self.comparisons} comparisons call a case slower; cases: {cases}"
 
 
+def file_by_file(arguments, words, folder):
+    """Yields (whether SLOW, base, new) of each comparison."""
+    before = measured(arguments.program, words, str(Path(folder, "0.json")))
+    for i in range(1, arguments.comparisons + 1):
+        if arguments.slow:
+            yield True, before, measured(arguments.slow, words, str(Path(folder, "slow.json")))
+        after = measured(arguments.program, words, str(Path(folder, f"{i % 2}.json")))
+        yield False, before, after
+        before = after
+
+
+def in_turn(arguments, words, folder):
+    """The same of bench --ab."""
+    words = [*words, "--ab", str(Path(arguments.program).resolve()), "--max-slowdown", arguments.max_slowdown]
+    for _ in range(arguments.comparisons):
+        for program in filter(None, (arguments.slow, arguments.program)):
+            new = measured(program, words, str(Path(folder, "new.json")), allowed=(0, 4, 5))
+            yield program == arguments.slow, new + ".base", new
+
+
 def arguments_from(argv):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("slow", nargs="?", help="without it, PROGRAM is compared with itself alone")
+    parser.add_argument("--ab", action="store_true", help="both sides of a comparison in turn, round by round")
     parser.add_argument("--comparisons", type=int, default=100, metavar="N", help="of each kind [%(default)s]")
     parser.add_argument("--max-slowdown", default="1%", metavar="P%%", help="of compare [%(default)s]")
     own, words = (argv[:argv.index("--")], argv[argv.index("--") + 1:]) if "--" in argv else (argv, [])
@@ -74,20 +96,13 @@ def arguments_from(argv):
 
 def main(argv):
     arguments, words = arguments_from(argv)
-    compare = ["--max-slowdown", arguments.max_slowdown]
     same = Tally("the build with itself")
     slower = Tally("the slower build")
     with tempfile.TemporaryDirectory() as folder:
-        before = measured(arguments.program, words, str(Path(folder, "0.json")))
-        for i in range(1, arguments.comparisons + 1):
-            if arguments.slow:
-                slow = measured(arguments.slow, words, str(Path(folder, "slow.json")))
-                slower.add(verdicts(arguments.program, before, slow, compare))
-            after = measured(arguments.program, words, str(Path(folder, f"{i % 2}.json")))
-            same.add(verdicts(arguments.program, before, after, compare))
-            before = after
-            print(f"[{i}/{arguments.comparisons}] {same.line()}"
-                  + (f"; {slower.line()}" if arguments.slow else ""), file=sys.stderr, flush=True)
+        for is_slow, base, new in (in_turn if arguments.ab else file_by_file)(arguments, words, folder):
+            found = verdicts(arguments.program, base, new, ["--max-slowdown", arguments.max_slowdown])
+            (slower if is_slow else same).add(found)
+            print(f"{same.line()}; {slower.line()}", file=sys.stderr, flush=True)
     print(same.line())
     holds = same.red <= MOST_FALSE_ALARMS * same.comparisons
     if arguments.slow:
