@@ -38,7 +38,7 @@ struct BenchContext {
   std::string cache = "rotate";           // rotate, flush or warm: the inputs at the start of a pass
   double warmup_seconds = 0.0;            // before each round
   std::optional<std::int64_t> samples;    // a fixed count; nothing: the stopping rule
-  double min_seconds = 0.0;               // of the stopping rule: device time of a round, at least
+  double min_seconds = 0.0;               // of the stopping rule: device time of a case, at least
   double max_seconds = 0.0;               // and at most
   std::int64_t rounds = 0;                // asked for, of each case
   bool interleaved = false;               // rounds of different cases in random order

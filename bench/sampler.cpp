@@ -39,13 +39,14 @@ class Samples {
   const std::vector<double>& times() const { return times_; }
   double device_seconds() const { return device_seconds_; }
 
-  /// The times without those of a slow clock; `round` counts them.
-  std::vector<double> kept(Round& round) const {
+  /// The times without those of a slow clock, slower than those of this round or the earlier ones; `round`
+  /// counts them.
+  std::vector<double> kept(Round& round, const std::optional<double>& earlier_clock_mhz) const {
     SampleClocks clocks;
     for (const auto& [begin, end] : intervals_) {
       clocks.push_back(watch_ == nullptr ? std::nullopt : watch_->clock_during(begin, end));
     }
-    const SlowClocks slow = slow_clocks(clocks, reference_clock(clocks));
+    const SlowClocks slow = slow_clocks(clocks, std::max(reference_clock(clocks), earlier_clock_mhz));
     round.throttled |= slow.throttled;
     round.slow_clock += static_cast<std::int64_t>(slow.discarded.size());
     std::vector<double> kept;
@@ -104,9 +105,9 @@ Round sample_round(Subject& subject, const SamplerSettings& settings, const Cloc
     why = why_stop(decisive.times(), device_seconds, seconds_since(begin), settings.stopping);
   }
   round.stopped = *why;
-  round.single_ms = single.kept(round);
-  round.batch_ms = batch.kept(round);
-  round.graph_ms = graph.kept(round);
+  round.single_ms = single.kept(round, settings.earlier_clock_mhz);
+  round.batch_ms = batch.kept(round, settings.earlier_clock_mhz);
+  round.graph_ms = graph.kept(round, settings.earlier_clock_mhz);
   if (watch != nullptr) round.telemetry = watch->summary(begin, now());
   return round;
 }

@@ -28,6 +28,8 @@ struct SamplerSettings {
   StoppingRule stopping;
   double batch_seconds = 0.01;   // a batch takes about so long, or two passes where that is longer
   double graph_below_ms = 0.25;  // graphs are replayed where a pass takes less
+  std::optional<double>
+      earlier_clock_mhz;  // of the case's rounds before: slow is what is slow beside it, too
 };
 
 /// Warms up for warmup_seconds, then takes single passes and batches in turn, and graphs where passes are

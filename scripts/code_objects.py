@@ -45,16 +45,17 @@ class Unreadable(Exception):
 
 def lines_of(command, environment=None):
     """The lines that `command` prints. Raises Unreadable where it fails."""
-    try:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=environment) as process:
-            yield from process.stdout
-            complaint = process.stderr.read().strip()
-    except OSError as error:
-        raise Unreadable(f"{command[0]}: {error.strerror}") from error
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as complaints:
+        try:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, encoding="utf-8",
+                                  env=environment) as process:
+                yield from process.stdout
+        except OSError as error:
+            raise Unreadable(f"{command[0]}: {error.strerror}") from error
+        complaints.seek(0)
+        last = (complaints.read().splitlines() or [f"exit code {process.returncode}"])[-1]
     if process.returncode != 0:
-        last = complaint.splitlines()[-1] if complaint else f"exit code {process.returncode}"
-        raise Unreadable(f"{Path(command[0]).name} failed: {last}")
+        raise Unreadable(f"{Path(command[0]).name} failed: {last.strip()}")
 
 
 def family_of(name):
@@ -95,7 +96,7 @@ def sass_instruction(text, address):
 
 def parse_sass(lines):
     """Kernels of what `cuobjdump -sass -res-usage` prints."""
-    kernels, usage, arch, function, code, local = {}, {}, "", None, [], 0
+    kernels, usage, arch, described, function, code, local = {}, {}, None, None, None, [], 0
 
     def finish():
         if function:
@@ -165,7 +166,7 @@ def code_objects_of(library):
             target = library[entry + 24:entry + 24 + length].decode()
             entry += 24 + length
             # hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+
-            if "amdgcn" in target and size > 0:
+            if "amdgcn" in target:
                 arch = target.rpartition("--")[2].split(":")[0]
                 yield arch, library[start + offset:start + offset + size]
         start = library.find(BUNDLE, entry)
@@ -245,9 +246,10 @@ def main():
         table["kernels"] = finished(read(arguments.libraries, *arguments.tool))
         if not table["kernels"]:
             raise Unreadable(f"no code object was found in {', '.join(Path(l).name for l in arguments.libraries)}")
-    except Unreadable as error:
-        table["missing"] = str(error)
-        print(f"warning: the numbers of {arguments.platform}'s kernels are missing: {error}", file=sys.stderr)
+    except (Unreadable, KeyError) as error:
+        unknown = isinstance(error, KeyError)
+        table["missing"] = f"the tools' output has no {error}" if unknown else str(error)
+        print(f"warning: nothing is known of the kernels of {arguments.platform}: {table['missing']}", file=sys.stderr)
     rows = ",\n".join(json.dumps(kernel) for kernel in table["kernels"])
     text = json.dumps(table | {"kernels": []}).replace("[]", f"[\n{rows}\n]")
     arguments.output.write_text(f'R"json({text})json",\n' if arguments.raw_string else text + "\n")

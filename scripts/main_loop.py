@@ -29,7 +29,7 @@ def main_loop(code):
     def best_loop(blocks_left):
         best = 0, 0
         for loop in cycles(blocks_left, successors, predecessors):
-            entries = {block for block in loop if block == 0 or not loop.issuperset(predecessors[block])}
+            entries = {block for block in loop if not loop.issuperset(predecessors[block])}
             found = best_loop(loop - (entries or {min(loop)}))
             if found[0] == 0:
                 inside = [instruction for block in loop for instruction in blocks[block]]

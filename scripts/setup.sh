@@ -6,6 +6,7 @@
 #   nvidia  compiling for NVIDIA GPUs, beside the CUDA toolkit, which it only looks for
 #   format  checking the sources' formatting
 #   fuzz    the fuzzers, which clang's libraries run
+#   browser the test that opens a report's page, which is skipped without; nothing where apt has no Chromium
 # Without root it uses sudo where that asks for no password, and says what to install where it does.
 set -euo pipefail
 
@@ -24,19 +25,39 @@ clang_runtime_package() {
   LC_ALL=C apt-cache depends clang 2>/dev/null | sed -n 's/^ *Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p'
 }
 
+# A headless Chromium. Nothing where one is here, or where apt has none: Ubuntu's is a snap.
+browser_package() {
+  local name
+  for name in chromium-headless-shell chromium google-chrome; do
+    if command -v "$name" >/dev/null && "$name" --version >/dev/null 2>&1; then return; fi
+  done
+  for name in chromium-headless-shell chromium; do
+    if available "$name"; then
+      echo "$name"
+      return
+    fi
+  done
+  if compgen -G '/var/lib/apt/lists/*Packages*' >/dev/null; then
+    echo "apt has no Chromium here; the test of the report's page will be skipped" >&2
+  else
+    echo chromium-headless-shell  # apt-get update will tell
+  fi
+}
+
 # The packages of a profile. Of package=command, any source of the command will do.
 packages_of() {
   local build="g++=g++ cmake=cmake ninja-build=ninja libbenchmark-dev libcli11-dev libfmt-dev libhwy-dev nlohmann-json3-dev"
   case $1 in
     run) echo "$build" ;;
     test) echo "$build libgtest-dev libgmock-dev" ;;
-    nvidia) echo "$build libhiprand-dev" ;;
+    nvidia) echo "$build libhiprand-dev python3=python3" ;;  # python3 reads the code objects, for fmha_bwd arch
     amd)
-      echo "$build"
+      echo "$build python3=python3"
       if [[ -x ${ROCM_PATH:-/opt/rocm}/bin/hipcc ]]; then return; fi
       echo libamdhip64-dev rocm-device-libs libhiprand-dev librocrand-dev "$(amd_clang_packages)"
       ;;
     format) echo clang-format-14=clang-format-14 ;;
+    browser) browser_package ;;
     fuzz) echo "$build libgtest-dev libgmock-dev clang $(clang_runtime_package)" ;;
   esac
 }
@@ -70,7 +91,7 @@ fail() {
 }
 
 for profile in "${@:---help}"; do
-  if [[ ! $profile =~ ^(run|test|amd|nvidia|format|fuzz)$ ]]; then
+  if [[ ! $profile =~ ^(run|test|amd|nvidia|format|fuzz|browser)$ ]]; then
     sed -n '2,/^set/ s/^# \?//p' "${BASH_SOURCE[0]}" >&2
     exit 2
   fi
@@ -98,6 +119,7 @@ fi
   echo "apt-get update failed twice; the package lists that are here have to do" >&2
 
 read -ra packages <<<"$(missing_packages "$@")"  # again: the lists may name a newer compiler now
+if ((${#packages[@]} == 0)); then exit 0; fi
 for package in "${packages[@]}"; do
   available "$package" || fail "Needed: ${packages[*]}; but the package lists of this system have no $package"
 done

@@ -70,6 +70,15 @@ std::string kernel_list(const Backend& backend, const Options& options) {
                      columns.text(false));
 }
 
+/// "bench  times many cases .." for each command.
+std::string command_list() {
+  std::string text = "\nCommands, in the place of the options (fmha_bwd COMMAND --help):\n";
+  for (const Command& command : commands()) {
+    text += fmt::format("  {:<22}  {}\n", command.name, command.summary);
+  }
+  return text;
+}
+
 ExitCode run_and_report(const Options& options, const Plan& planned, const Console& console) {
   if (options.output) check_writable(*options.output);
   const bool show_progress = console.err_is_terminal && !options.quiet;
@@ -87,7 +96,7 @@ ExitCode obey(const CommandLine& command_line, const Console& console, const Dec
   const Options& options = command_line.options;
   switch (command_line.request) {
     case Request::help:
-      print(console, help_text());
+      print(console, help_text() + command_list());
       return ExitCode::passed;
     case Request::version:
       print(console, version_text(platforms()));

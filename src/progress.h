@@ -19,7 +19,7 @@ struct ProgressState {
   std::string label;               // of the step under way
   std::optional<double> fraction;  // of the step, in [0, 1]; nothing where it cannot be known
   std::chrono::seconds elapsed{0};
-  std::optional<std::chrono::seconds> left = {};  // an estimate; nothing where there is none
+  std::optional<std::chrono::seconds> left{};  // an estimate; nothing where there is none
 };
 
 /// "[2/3] top_left: reference  ━━━━━━────  47%  12 s", at most `width` columns wide; "12 s, 1 min left" where

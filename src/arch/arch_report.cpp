@@ -19,11 +19,13 @@ using Json = nlohmann::ordered_json;
 constexpr int kSchemaVersion = 1;
 
 constexpr std::string_view kLegend =
-    R"(  vector, agpr   vector and accumulation registers a thread; of gfx90a, gfx942 and gfx950 vector counts both
+    R"(  vector, agpr   vector and accumulation registers a thread; on gfx90a, gfx942 and gfx950 the first
+                 counts both
   scalar         scalar registers a wave
   spilled        AMD: vector registers; NVIDIA: instructions that load or store local memory
   scratch        bytes a thread: stack, and what was spilled
-  shared         static bytes a workgroup; what a launch adds stands in no code object
+  shared         static bytes a workgroup, from sm_90 on with 1024 of the system's; what a launch adds is
+                 in no code object
   waves          most waves (warps) at a time on a SIMD (scheduler), as registers alone limit them
   matrix, loop   matrix instructions in the loop that has most of them, and all of its instructions
 )";
@@ -178,6 +180,7 @@ Json json_of(const ResourceChanges& changes) {
   return {{"compared", changes.compared},
           {"worse", changes.worse()},
           {"not_compared", changes.not_compared},
+          {"unknown", changes.unknown},
           {"kernels", list}};
 }
 

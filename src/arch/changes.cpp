@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -22,6 +23,14 @@ std::set<Target> targets_of(const ResourceTable& table) {
   std::set<Target> targets;
   for (const KernelResources& kernel : table.kernels) targets.emplace(kernel.platform, kernel.arch);
   return targets;
+}
+
+/// Why the table knows nothing of that platform's kernels; nothing where it does, or has no such platform.
+std::optional<std::string> missing_in(const ResourceTable& table, const std::string& platform) {
+  for (const CodePlatform& known : table.platforms) {
+    if (known.name == platform) return known.missing;
+  }
+  return std::nullopt;
 }
 
 bool is_worse(std::string_view name, std::int64_t before, std::int64_t after) {
@@ -68,6 +77,10 @@ ResourceChanges changes_between(const ResourceTable& before, const ResourceTable
   const std::set<Target> targets_after = targets_of(after);
   ResourceChanges changes;
   for (const Target& target : targets_before) {
+    if (const auto reason = missing_in(after, target.first)) {
+      changes.unknown.push_back(fmt::format("{} {}: {}", target.first, target.second, *reason));
+      continue;
+    }
     if (targets_after.contains(target)) continue;
     changes.not_compared.push_back(
         fmt::format("{} {}: only the baseline has its kernels", target.first, target.second));

@@ -33,8 +33,9 @@ struct KernelChange {
 struct ResourceChanges {
   std::vector<KernelChange> kernels;  // in the order of `after`, then those that are gone
   std::vector<std::string>
-      not_compared;           // architectures whose kernels one side alone has: "amd gfx942: not in FILE"
-  std::int64_t compared = 0;  // kernels that both have
+      not_compared;  // architectures whose kernels one side alone has: "amd gfx942: not in FILE"
+  std::vector<std::string> unknown;  // those of `before` of which `after` has no numbers, and why
+  std::int64_t compared = 0;         // kernels that both have
 
   bool worse() const;
 };

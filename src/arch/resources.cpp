@@ -7,6 +7,8 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "kernels/resources.h"
@@ -80,10 +82,16 @@ ResourceTable built_resources(const std::vector<Platform>& platforms) {
     const Json json = Json::parse(text);
     const std::string name = json.at("platform");
     for (CodePlatform& platform : table.platforms) {
-      if (platform.name == name) platform.missing = value_of<std::string>(json.at("missing"));
+      if (platform.name == name && !platform.missing) {
+        platform.missing = value_of<std::string>(json.at("missing"));
+      }
     }
     for (const Json& kernel : json.at("kernels")) table.kernels.push_back(kernel_from(kernel, name));
   }
+  std::sort(table.kernels.begin(), table.kernels.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.platform, a.arch, a.family, a.kernel) <
+           std::tie(b.platform, b.arch, b.family, b.kernel);
+  });
   return table;
 }
 

@@ -193,6 +193,10 @@ void set_cases(BenchOptions& options, const Texts& texts, const Words& sweep) {
   if (options.on_cpu() && options.cache != CacheState::rotate) {
     refuse("--cache", "the reference on the CPU takes its inputs as they are; allowed without --device cpu");
   }
+  if (options.shard.count > 1 && options.baseline) {
+    refuse("--baseline",
+           "has the cases of all shards; allowed without --shard, or compare the merged results");
+  }
   if (!one && options.other_binary) refuse("--ab", "measures on one device; allowed with one --device");
 }
 

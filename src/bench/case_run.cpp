@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "kernels/peak.h"
 #include "src/bench/subjects.h"
@@ -43,10 +45,19 @@ Backend& CaseRuns::backend(const std::string& device, const std::optional<std::s
   return *opened;
 }
 
-Round CaseRuns::round(const PlannedCase& planned, BenchCase& item, const ClockWatch* watch) {
+Round CaseRuns::round(const PlannedCase& planned, BenchCase& item, ClockWatch* watch) {
   if (!verified_.contains(item.name)) verify(planned, item);
   verified_.insert(item.name);
-  return sample_round(subject_of(planned, item), options_.sampler(), watch);
+  SamplerSettings settings = options_.sampler();
+  for (const Round& before : item.rounds) {
+    settings.earlier_clock_mhz = std::max(settings.earlier_clock_mhz, before.telemetry.clock_mhz);
+  }
+  Subject& subject = subject_of(planned, item);
+  if (watch == nullptr) return sample_round(subject, settings);
+  watch->start();
+  Round round = sample_round(subject, settings, watch);
+  watch->stop();
+  return round;
 }
 
 void CaseRuns::verify(const PlannedCase& planned, BenchCase& item) {

@@ -28,9 +28,10 @@ class CaseRuns {
   }
 
   /// A round of the case, verified before its first one; fills in what `item` does not know yet: kernel,
-  /// device, checksum, verification, peak. `watch` runs, or is nullptr. Throws Error: wrong_numbers where
+  /// device, checksum, verification, peak. `watch` is started for it; nullptr where there is
+  /// none. Throws Error: wrong_numbers where
   /// verification fails, unsupported where no kernel takes the problem, device_error.
-  Round round(const PlannedCase& planned, BenchCase& item, const ClockWatch* watch);
+  Round round(const PlannedCase& planned, BenchCase& item, ClockWatch* watch);
 
  private:
   void verify(const PlannedCase& planned, BenchCase& item);

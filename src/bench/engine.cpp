@@ -84,7 +84,6 @@ class Engine::Implementation {
         {.out = shows ? &console_.err : nullptr, .width = console_.err_width, .estimates = true});
     progress_ = &progress;
     progress.expect(visits);
-    if (watch_) watch_->start();
     Silent silent;
     visits_ = 0;
     failure_ = nullptr;
@@ -93,7 +92,6 @@ class Engine::Implementation {
     if (visits > 0) benchmark::RunSpecifiedBenchmarks(prints ? nullptr : &silent);
     again_ = true;
     benchmark::ClearRegisteredBenchmarks();
-    if (watch_) watch_->stop();
     progress_ = nullptr;
     if (failure_) std::rethrow_exception(failure_);
     return visits_;
@@ -144,7 +142,6 @@ class Engine::Implementation {
     try {
       item.rounds.push_back(runs_.round(planned, item, watch_ ? &*watch_ : nullptr));
     } catch (const Error& error) {
-      if (error.code() == ExitCode::bad_usage) throw;
       item.error = error.what();
       item.exit_code = static_cast<int>(error.code());
       item.rounds.clear();

@@ -132,15 +132,18 @@ Shard shard_from(const std::string& text) {
   return shard;
 }
 
-std::vector<PlannedCase> filtered(std::vector<PlannedCase> all, const std::string& expression) {
+bool name_matches(const std::string& name, const std::string& expression) {
   const bool inverted = expression.starts_with('-');
   try {
     const std::regex regex(expression.substr(inverted ? 1 : 0), std::regex::extended);
-    std::erase_if(
-        all, [&](const PlannedCase& one) { return std::regex_search(one.item.name, regex) == inverted; });
+    return std::regex_search(name, regex) != inverted;
   } catch (const std::regex_error&) {
     refuse("--benchmark_filter", fmt::format("'{}' is no regular expression", expression));
   }
+}
+
+std::vector<PlannedCase> filtered(std::vector<PlannedCase> all, const std::string& expression) {
+  std::erase_if(all, [&](const PlannedCase& one) { return !name_matches(one.item.name, expression); });
   return all;
 }
 

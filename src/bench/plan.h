@@ -52,8 +52,11 @@ struct Shard {
 /// Throws Error (bad_usage) unless the text is I/N with 1 <= I <= N.
 Shard shard_from(const std::string& text);
 
-/// Those whose names the regular expression finds, or does not find where "-" stands before it. Throws Error
-/// (bad_usage) where it is none.
+/// Whether the regular expression (POSIX extended) finds something in the name, or nothing where "-" stands
+/// before it. Throws Error (bad_usage) where it is none.
+bool name_matches(const std::string& name, const std::string& expression);
+
+/// Those whose names match.
 std::vector<PlannedCase> filtered(std::vector<PlannedCase> all, const std::string& expression);
 
 std::vector<PlannedCase> cases_of(std::vector<PlannedCase> all, const Shard& shard);

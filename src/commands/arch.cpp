@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 
 #include "src/arch/arch_report.h"
 #include "src/options.h"
@@ -26,6 +28,7 @@ constexpr std::string_view kDescription =
 constexpr std::string_view kFooter =
     R"(With --device emulator the options of a run (fmha_bwd --help) that say its problem, masks, inputs and
 verification may follow; without them it is the default problem under three masks, which takes seconds.
+The family plain computes --dtype fp32 alone.
 
 Examples:
   fmha_bwd arch --arch sm_90a --family hopper
@@ -40,9 +43,9 @@ Exit codes:
   0  passed
   1  a family computed wrong numbers in the emulator
   2  bad usage or input
-  3  nothing to list, compare or run
-  4  with --baseline: a kernel spills more, or has fewer waves or matrix instructions in its loop; kernels that
-     are new or gone, and other changes, are shown and pass
+  3  nothing to list, compare or run; or kernels of the baseline that this program knows nothing of
+  4  with --baseline: a kernel spills more, or has fewer waves or matrix instructions in its loop; other
+     changes, kernels that are new or gone, and architectures of one side alone are shown and pass
   6  device or runtime error)";
 
 struct ArchOptions {
@@ -79,7 +82,7 @@ struct ArchCommandLine {
     option("--format", "NAME", format, "table, json or csv [table]");
     option("--output", "FILE", options.output, "instead of stdout");
     app.add_flag("--quiet", options.quiet, "a table of one line for each architecture, and of what is wrong");
-    app.add_flag("--help", options.help, "this text");
+    app.add_flag("--help,-h", options.help, "this text");
   }
 };
 
@@ -127,26 +130,35 @@ bool any_is(const std::vector<EmulatedRun>& runs, EmulatedVerdict verdict) {
                      [&](const EmulatedRun& run) { return run.verdict == verdict; });
 }
 
-/// What the report says of the kernels. Throws Error (unsupported) where it says nothing.
-ExitCode verdict_of(const ArchReport& report) {
+/// Why there is no kernel in the part of `table` that was asked for.
+std::string why_no_kernel(const ResourceTable& asked_for, const ResourceTable& table) {
+  for (const CodePlatform& platform : asked_for.platforms) {
+    if (platform.name == "emulator" || !platform.missing) continue;
+    return fmt::format("arch: nothing is known of the kernels of {}: {}", platform.name, *platform.missing);
+  }
+  return table.kernels.empty() ? "arch: no GPU platform is built in, so there is no kernel to list"
+                               : "arch: no kernel is of what was asked for";
+}
+
+/// What the report says of the kernels of `table`. Throws Error (unsupported) where it says nothing.
+ExitCode verdict_of(const ArchReport& report, const ResourceTable& table) {
   if (report.runs) {
     if (any_is(*report.runs, EmulatedVerdict::wrong)) return ExitCode::wrong_numbers;
     if (any_is(*report.runs, EmulatedVerdict::stopped)) return ExitCode::device_error;
   }
   if (report.changes && report.changes->worse()) return ExitCode::regression;
-  if (report.changes && report.changes->compared == 0 && report.changes->kernels.empty()) {
+  if (report.changes && !report.changes->unknown.empty()) {
+    throw Error(ExitCode::unsupported,
+                fmt::format("arch: not compared with the baseline: {}", report.changes->unknown.front()));
+  }
+  if (report.changes && report.changes->compared == 0) {
     throw Error(ExitCode::unsupported, "arch: nothing was compared with the baseline");
   }
   if (report.runs && !any_is(*report.runs, EmulatedVerdict::passed)) {
     throw Error(ExitCode::unsupported, "arch: no family ran in the emulator");
   }
   if (!report.runs && report.table.kernels.empty()) {
-    const bool has_gpu =
-        std::any_of(report.table.platforms.begin(), report.table.platforms.end(),
-                    [](const CodePlatform& platform) { return platform.name != "emulator"; });
-    throw Error(ExitCode::unsupported,
-                has_gpu ? "arch: no kernel to list"
-                        : "arch: no kernel to list, since no GPU platform that is asked for is built in");
+    throw Error(ExitCode::unsupported, why_no_kernel(report.table, table));
   }
   return ExitCode::passed;
 }
@@ -179,7 +191,7 @@ ExitCode arch_command_of(const ResourceTable& table, const std::vector<std::stri
   } else {
     print(console, text);
   }
-  return verdict_of(report);
+  return verdict_of(report, table);
 }
 
 ExitCode arch_command(const std::vector<std::string>& words, const Console& console,

@@ -97,10 +97,20 @@ ExitCode compare_in_rounds(const BenchOptions& options, const Console& console) 
                report_comparison(comparison, comparison_report(options), console));
 }
 
+/// The baseline's cases that the filter leaves: others are not missing. Nothing without --baseline.
+std::optional<BenchResults> baseline_of(const BenchOptions& options) {
+  if (!options.baseline) return std::nullopt;
+  BenchResults base = read_results(*options.baseline, "--baseline");
+  if (options.filter) {
+    std::erase_if(base.cases,
+                  [&](const BenchCase& item) { return !name_matches(item.name, *options.filter); });
+  }
+  return base;
+}
+
 ExitCode measure_on_devices(const BenchOptions& options, const std::vector<PlannedCase>& planned,
                             const std::vector<std::string>& devices, const Console& console) {
-  const std::optional<BenchResults> base =
-      options.baseline ? std::optional(read_results(*options.baseline, "--baseline")) : std::nullopt;
+  const std::optional<BenchResults> base = baseline_of(options);
   const BenchResults results = [&] {
     Progress progress(progress_settings(options, console));
     return measure_in_parallel(options, devices, planned.size(), progress);
@@ -130,8 +140,7 @@ ExitCode compare_with(const BenchResults& base, const BenchOptions& options, Eng
 
 ExitCode measure(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
                  const Decorate& decorate) {
-  const std::optional<BenchResults> base =
-      options.baseline ? std::optional(read_results(*options.baseline, "--baseline")) : std::nullopt;
+  const std::optional<BenchResults> base = baseline_of(options);
   Engine engine(options, planned, console, decorate);
   if (base) {
     require_alike({base->context, {}}, {engine.context(), {}}, options.gate.allow_unlike, console);

@@ -1,4 +1,4 @@
-"""Results files of `fmha_bwd bench` with made-up numbers: for tests of its readers, and for looking at a page.
+"""Results files of `fmha_bwd bench` with made-up numbers, for tests of its readers and for looking at a page.
 
     made_up_results.py FOLDER    writes h200.json, baseline.json, other.json and emulated.json
 """
@@ -54,8 +54,8 @@ def a_case(rng, index, mask, dtype, seqlen, hdim=128, rounds=9, speed=1.0, peak=
 
 def context(**changes):
     made = {"schema_version": 1, "version": "0.1.0", "revision": "v0.1.0-41-ge8e0f33",
-            "command": "fmha_bwd bench --mask no_mask,top_left,bottom_right:256,0 --dtype fp16,bf16 --batch 4 "
-                       "--nhead 16 --seqlen 512:16384:*2 --hdim 64,128 --output h200.json",
+            "command": "fmha_bwd bench --mask no_mask,top_left,bottom_right:256,0 --dtype fp16,bf16 "
+                       "--batch 4 --nhead 16 --seqlen 512:16384:*2 --hdim 64,128 --output h200.json",
             "started": "2025-03-14T09:26:53Z", "host": "node-17", "cpu": "Xeon Platinum 8480C", "cpus": 112,
             "platform": "nvidia", "device": "NVIDIA H200", "arch": "sm_90", "driver": "570.86.15",
             "runtime": "CUDA 13.0", "emulated": False, "multiprocessors": 132, "max_clock_mhz": 1980.0,
@@ -96,9 +96,9 @@ def h200():
 
 
 def emulated():
-    return results(seed=4, rounds=3, speeds={"": 1e-6}, platform="emulator", device="emulated gfx942", arch="gfx942",
-                   driver="", runtime="", emulated=True, max_clock_mhz=0.0, memory_gbytes_per_s=0.0,
-                   power_cap_watts=None, telemetry="none: the emulator has none",
+    return results(seed=4, rounds=3, speeds={"": 1e-6}, platform="emulator", device="emulated gfx942",
+                   arch="gfx942", driver="", runtime="", emulated=True, max_clock_mhz=0.0,
+                   memory_gbytes_per_s=0.0, power_cap_watts=None, telemetry="none: the emulator has none",
                    cases=[(mask, "fp16", seqlen, 64) for mask in TOP for seqlen in (64, 128, 256)])
 
 

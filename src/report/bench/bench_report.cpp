@@ -7,7 +7,8 @@
 #include <limits>
 #include <set>
 
-#include "src/report/bench/tables.h"
+#include "bench/alike.h"
+#include "bench/compare.h"
 
 namespace fmha_bwd {
 namespace {
@@ -36,20 +37,18 @@ bool tells_apart(std::string (*label)(const NamedRun&), const std::vector<NamedR
   return labels.size() == runs.size();
 }
 
-const BenchCase* case_named(const BenchResults& results, const std::string& name) {
-  const auto found = std::find_if(results.cases.begin(), results.cases.end(),
-                                  [&](const BenchCase& item) { return item.name == name; });
-  return found == results.cases.end() ? nullptr : &*found;
-}
-
-/// The names of what counts in comparing times and is not the same in all columns of the table of contexts.
-std::vector<std::string> differences(const ReportTable& contexts) {
+/// The names of what differs between the first run and any other, or the baseline, and counts.
+std::vector<std::string> differences(const BenchReport& report) {
   std::vector<std::string> names;
-  for (const auto& row : contexts.rows) {
-    const bool same = std::all_of(row.begin() + 2, row.end(),
-                                  [&](const TableCell& cell) { return cell.text == row[1].text; });
-    if (row.front().value && !same) names.push_back(row.front().text);
-  }
+  const auto add = [&](const NamedRun& run) {
+    for (const std::string& line :
+         unlike_contexts(report.runs.front().results.context, run.results.context)) {
+      const std::string name = line.substr(0, line.find(':'));
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  };
+  for (const NamedRun& run : report.runs) add(run);
+  if (report.baseline) add(*report.baseline);
   return names;
 }
 
@@ -91,16 +90,18 @@ std::vector<ComparedCase> beside_baseline(const BenchReport& report) {
   const BenchResults& base = report.baseline->results;
   for (std::size_t run = 0; run < report.runs.size(); ++run) {
     const BenchResults& results = report.runs[run].results;
-    for (const BenchCase& item : results.cases) {
-      const BenchCase* before = case_named(base, item.name);
-      const double base_ms = before != nullptr ? time_of(*before) : kNone;
-      const double new_ms = time_of(item);
-      compared.push_back(
-          {run, item.name, base_ms, new_ms, new_ms / base_ms, {}, {}, before != nullptr ? "" : "new"});
-    }
-    for (const BenchCase& item : base.cases) {
-      if (case_named(results, item.name) != nullptr) continue;
-      compared.push_back({run, item.name, time_of(item), kNone, kNone, {}, {}, "missing"});
+    const bool alike = unlike_results(base, results).empty();
+    for (const CaseComparison& item : compare(base, results).cases) {
+      ComparedCase& one = compared.emplace_back();
+      one.run = run;
+      one.name = item.name;
+      one.base_ms = item.base_ms.value_or(kNone);
+      one.new_ms = item.latest_ms.value_or(kNone);
+      one.ratio = one.new_ms / one.base_ms;
+      if (item.effect) one.low = item.effect->interval.low;
+      if (item.effect) one.high = item.effect->interval.high;
+      const bool on_both = item.base_ms && item.latest_ms;
+      if (alike || !on_both) one.verdict = name_of(item.verdict);
     }
   }
   return compared;
@@ -120,7 +121,7 @@ std::vector<std::string> warnings_of(const BenchReport& report) {
     }
     warn_of_throttling(run, warnings);
   }
-  const std::vector<std::string> names = differences(context_table(report));
+  const std::vector<std::string> names = differences(report);
   if (!names.empty()) {
     warnings.push_back(
         fmt::format("The runs differ in {}; their times are not comparable.", fmt::join(names, ", ")));

@@ -2,38 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "src/report/bench/tables.h"
+#include "src/report/escape.h"
 
 namespace fmha_bwd {
 namespace {
-
-/// On one line, with a backslash before what Markdown would read as markup.
-std::string escaped(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r' || c == '\t') {
-      line += ' ';
-      continue;
-    }
-    if (std::string_view("\\`*[]<>|&#~").find(c) != std::string_view::npos) line += '\\';
-    line += c;
-  }
-  return line;
-}
 
 std::string text_of(const ReportTable& table) {
   std::string header = "|";
   std::string rule = "|";
   for (const TableColumn& column : table.columns) {
-    header += fmt::format(" {} |", escaped(column.title));
+    header += fmt::format(" {} |", markdown_text(column.title));
     rule += column.align == Align::right ? " ---: |" : " --- |";
   }
   std::string text = header + "\n" + rule + "\n";
   for (const auto& row : table.rows) {
     text += "|";
-    for (const TableCell& cell : row) text += fmt::format(" {} |", escaped(cell.text));
+    for (const TableCell& cell : row) text += fmt::format(" {} |", markdown_text(cell.text));
     text += "\n";
   }
   return text;
@@ -42,9 +27,9 @@ std::string text_of(const ReportTable& table) {
 }  // namespace
 
 std::string markdown_of(const BenchReport& report) {
-  std::string text = fmt::format("# {}\n", escaped(report.title));
+  std::string text = fmt::format("# {}\n", markdown_text(report.title));
   for (const std::string& warning : warnings_of(report)) {
-    text += fmt::format("\n> **Warning:** {}\n", escaped(warning));
+    text += fmt::format("\n> **Warning:** {}\n", markdown_text(warning));
   }
   if (report.baseline) text += "\n## Comparison\n\n" + text_of(comparison_table(report));
   text += "\n## Cases\n\n" + text_of(cases_table(report));

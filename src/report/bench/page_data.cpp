@@ -146,7 +146,7 @@ Json figures_of(const BenchReport& report) {
        figure("best", totals.best > 0.0 ? Numbers().rate(totals.best) : kMissing, "TFLOPS at best",
               totals.best_case),
        figure("errors", fmt::format("{}", totals.errors), totals.errors == 1 ? "error" : "errors",
-              totals.errors == 0 ? "every case was measured" : "cases without a time", totals.errors > 0),
+              totals.errors == 0 ? "every case was measured" : "not measured", totals.errors > 0),
        figure("throttled", fmt::format("{}", totals.throttled), "throttled rounds",
               fmt::format("of {}", totals.rounds), totals.throttled > 0)});
 }

@@ -8,7 +8,7 @@ function linearScale(high, from, to, count) {
   const top = Math.ceil(high / step - 1e-9) * step;
   const ticks = [];
   for (let i = 0; i <= Math.round(top / step); ++i) ticks.push(i * step);
-  return { of: (value) => from + (to - from) * value / top, ticks };
+  return {of: (value) => from + (to - from) * value / top, ticks};
 }
 
 function logScale(low, high, from, to, ticks) {
@@ -31,7 +31,8 @@ function decimalTicks(low, high) {
 
 /** "1000", "0.5", "1e-5": without what binary fractions add. */
 function tickText(value) {
-  return value !== 0 && (value < 1e-3 || value >= 1e6) ? value.toExponential(0) : String(Number(value.toPrecision(6)));
+  return value !== 0 && (value < 1e-3 || value >= 1e6) ? value.toExponential(0) :
+                                                         String(Number(value.toPrecision(6)));
 }
 
 /** Those of `ticks` whose labels keep `room` pixels from the one before. */
@@ -49,21 +50,23 @@ function frame(box, x, y, titles) {
   const parts = [];
   for (const tick of y.ticks) {
     const at = y.of(tick);
-    parts.push(shape("line", { class: "gridline", x1: box.left, x2: box.right, y1: at, y2: at }));
+    parts.push(shape("line", {class: "gridline", x1: box.left, x2: box.right, y1: at, y2: at}));
   }
   for (const tick of spacedOut(y.ticks, y, 16)) {
-    parts.push(shape("text", { class: "tick", x: box.left - 6, y: y.of(tick) + 4, "text-anchor": "end" }, tickText(tick)));
+    parts.push(shape(
+        "text", {class: "tick", x: box.left - 6, y: y.of(tick) + 4, "text-anchor": "end"}, tickText(tick)));
   }
   for (const tick of x.ticks) {
     const at = x.of(tick);
-    parts.push(shape("line", { class: "gridline", x1: at, x2: at, y1: box.top, y2: box.bottom }));
+    parts.push(shape("line", {class: "gridline", x1: at, x2: at, y1: box.top, y2: box.bottom}));
   }
   for (const tick of spacedOut(x.ticks, x, 40)) {
-    parts.push(shape("text", { class: "tick", x: x.of(tick), y: box.bottom + 17, "text-anchor": "middle" },
-      tickText(tick)));
+    parts.push(shape(
+        "text", {class: "tick", x: x.of(tick), y: box.bottom + 17, "text-anchor": "middle"}, tickText(tick)));
   }
-  parts.push(shape("path", { class: "axis", fill: "none", d: `M${box.left} ${box.top}V${box.bottom}H${box.right}` }),
-    shape("text", { x: (box.left + box.right) / 2, y: box.bottom + 36, "text-anchor": "middle" }, titles.x),
-    shape("text", { x: box.left - 48, y: box.top - 12 }, titles.y));
+  parts.push(
+      shape("path", {class: "axis", fill: "none", d: `M${box.left} ${box.top}V${box.bottom}H${box.right}`}),
+      shape("text", {x: (box.left + box.right) / 2, y: box.bottom + 36, "text-anchor": "middle"}, titles.x),
+      shape("text", {x: box.left - 48, y: box.top - 12}, titles.y));
   return parts;
 }

@@ -24,8 +24,8 @@ function textAt(table, row, key) {
 function compareCells(a, b, descending) {
   const missing = (textOf(a) === kMissing) - (textOf(b) === kMissing);
   if (missing !== 0) return missing;
-  const order = valueOf(a) !== null && valueOf(b) !== null
-    ? valueOf(a) - valueOf(b)
-    : textOf(a).localeCompare(textOf(b), "en", { numeric: true });
+  const order = valueOf(a) !== null && valueOf(b) !== null ?
+      valueOf(a) - valueOf(b) :
+      textOf(a).localeCompare(textOf(b), "en", {numeric: true});
   return descending ? -order : order;
 }

@@ -6,13 +6,16 @@ function lineOf(cases, look, x, y, tip) {
   const places = sorted.map((item) => [x.of(item.seqlen_k), y.of(item.tflops)]);
   const marks = sorted.map((item, i) => markAt(...places[i], look, tip(item)));
   if (unique(sorted.map((item) => item.seqlen_k)).length < sorted.length) return marks;
-  const line = shape("path", { class: `line series-${look.colour}`, "stroke-dasharray": look.dash,
-    d: places.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px} ${py}`).join("") });
+  const line = shape("path", {
+    class: `line series-${look.colour}`,
+    "stroke-dasharray": look.dash,
+    d: places.map(([px, py], i) => `${i === 0 ? "M" : "L"}${px} ${py}`).join("")
+  });
   return [line, ...marks];
 }
 
 function drawPanel(panel, series, tip, width, height) {
-  const box = { left: 54, top: 28, right: width - 18, bottom: height - 44 };
+  const box = {left: 54, top: 28, right: width - 18, bottom: height - 44};
   const lengths = unique(panel.cases.map((item) => item.seqlen_k)).sort((a, b) => a - b);
   const [low, high] = [lengths[0] / 1.15, lengths[lengths.length - 1] * 1.15];
   const powers = [];
@@ -21,7 +24,7 @@ function drawPanel(panel, series, tip, width, height) {
   const x = logScale(low, high, box.left, box.right, ticks);
   const most = Math.max(...panel.cases.map((item) => item.tflops));
   const y = linearScale(most * 1.04, box.bottom, box.top, 5);
-  const parts = frame(box, x, y, { x: "sequence length of K (tokens, log scale)", y: "TFLOPS" });
+  const parts = frame(box, x, y, {x: "sequence length of K (tokens, log scale)", y: "TFLOPS"});
   for (const [key, cases] of grouped(panel.cases, seriesKey)) {
     if (!hiddenSeries.has(key)) parts.push(...lineOf(cases, series.get(key), x, y, tip));
   }
@@ -50,10 +53,11 @@ function showLengths(data, series) {
   }
   const tip = tipsOf(data);
   const hosts = panels.map((panel) => {
-    const host = element("div", { class: "plot" });
-    addChart(host, `TFLOPS over sequence length: ${panel.title}`, 330,
-      (width, height) => drawPanel(panel, series, tip, width, height));
+    const host = element("div", {class: "plot"});
+    addChart(
+        host, `TFLOPS over sequence length: ${panel.title}`, 330,
+        (width, height) => drawPanel(panel, series, tip, width, height));
     return element("div", {}, element("h3", {}, panel.title), host);
   });
-  section.append(legendOf(series), element("div", { class: "panels" }, ...hosts));
+  section.append(legendOf(series), element("div", {class: "panels"}, ...hosts));
 }

@@ -29,15 +29,18 @@ function copyTextOf(node, button) {
   getSelection().selectAllChildren(node);
   const copied = document.execCommand("copy");
   button.textContent = copied ? "Copied" : "Selected";
-  setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  setTimeout(() => {
+    button.textContent = "Copy";
+  }, 1500);
 }
 
 /** A command with a button that copies it. */
 function commandBox(command) {
-  const code = element("code", {}, command);
-  const button = element("button", { type: "button", "aria-label": "Copy the command" }, "Copy");
+  const words = command.split(/( )/).map((part) => part === " " ? part : element("span", {}, part));
+  const code = element("code", {}, ...words);
+  const button = element("button", {type: "button", "aria-label": "Copy the command"}, "Copy");
   button.addEventListener("click", () => copyTextOf(code, button));
-  return element("div", { class: "command" }, code, button);
+  return element("div", {class: "command"}, code, button);
 }
 
 /** Shows `text` beside the pointer while it is on `node`. */
@@ -52,5 +55,7 @@ function addTip(node, text) {
     tip.style.left = `${Math.max(4, left)}px`;
     tip.style.top = `${Math.max(4, top)}px`;
   });
-  node.addEventListener("pointerleave", () => { tip.hidden = true; });
+  node.addEventListener("pointerleave", () => {
+    tip.hidden = true;
+  });
 }

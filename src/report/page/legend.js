@@ -16,23 +16,30 @@ const kMarkPaths = {
   cross: "M-1.5 -4.5H1.5V-1.5H4.5V1.5H1.5V4.5H-1.5V1.5H-4.5V-1.5H-1.5Z",
 };
 
+function markShape(x, y, look) {
+  return shape("path", {
+    class: look.hollow ? "mark hollow" : "mark",
+    d: kMarkPaths[look.mark],
+    transform: `translate(${x} ${y})`,
+    "pointer-events": "none",
+  });
+}
+
 /** The mark of a series at a place, with what it stands for as its tip. */
 function markAt(x, y, look, text) {
-  const target = shape("circle", { class: "target", cx: x, cy: y, r: 10 });
+  const target = shape("circle", {class: "target", cx: x, cy: y, r: 10});
   addTip(target, text);
-  return shape("g", { class: `series-${look.colour}`, role: "img", "aria-label": text }, target,
-    shape("path", {
-      class: look.hollow ? "mark hollow" : "mark", d: kMarkPaths[look.mark], transform: `translate(${x} ${y})`,
-      "pointer-events": "none",
-    }));
+  return shape(
+      "g", {class: `series-${look.colour}`, role: "img", "aria-label": text}, target, markShape(x, y, look));
 }
 
 function legendButton(key, look) {
-  const sample = shape("svg", { viewBox: "0 0 34 14", "aria-hidden": "true", class: `series-${look.colour}` },
-    shape("path", { class: "line", d: "M1 7H33", "stroke-dasharray": look.dash }),
-    shape("path", { class: look.hollow ? "mark hollow" : "mark", d: kMarkPaths[look.mark], transform: "translate(17 7)" }));
-  const button = element("button", { type: "button", "aria-pressed": "true", title: "Shows or hides the line" },
-    sample, element("span", {}, look.label));
+  const sample = shape(
+      "svg", {viewBox: "0 0 34 14", "aria-hidden": "true", class: `series-${look.colour}`},
+      shape("path", {class: "line", d: "M1 7H33", "stroke-dasharray": look.dash}), markShape(17, 7, look));
+  const button = element(
+      "button", {type: "button", "aria-pressed": "true", title: "Shows or hides the line"}, sample,
+      element("span", {}, look.label));
   button.dataset.series = key;
   button.addEventListener("click", () => toggleSeries(key));
   return button;
@@ -47,15 +54,17 @@ function toggleSeries(key) {
 }
 
 function legendOf(series) {
-  return element("div", { class: "legend", role: "group", "aria-label": "Legend" },
-    ...[...series].map(([key, look]) => legendButton(key, look)));
+  return element(
+      "div", {class: "legend", role: "group", "aria-label": "Legend"},
+      ...[...series].map(([key, look]) => legendButton(key, look)));
 }
 
 /** Calls parts(width, height), which returns SVG elements, whenever `host` is to be drawn. */
 function addChart(host, label, height, parts) {
   chartDrawers.push(() => {
     const width = Math.max(260, host.clientWidth);
-    host.replaceChildren(shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label },
-      ...parts(width, height)));
+    host.replaceChildren(shape(
+        "svg", {viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": label},
+        ...parts(width, height)));
   });
 }

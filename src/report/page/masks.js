@@ -28,15 +28,21 @@ function shapesText(mask) {
 function pictureOf(mask) {
   const across = mask.lines[0].split(" ").length;
   const down = mask.lines.length;
-  const svg = shape("svg", { viewBox: `0 0 ${across} ${down}`, "shape-rendering": "crispEdges", role: "img",
-    "aria-label": `The mask ${mask.mask}` },
-    shape("path", { class: "full", d: cellsPath(mask.lines, "█") }),
-    shape("path", { class: "some", d: cellsPath(mask.lines, "▒") }));
-  return element("figure", { title: `a cell is ${mask.queries_a_cell} queries × ${mask.keys_a_cell} keys` }, svg,
-    element("figcaption", {}, element("b", {}, mask.mask), element("br"), shapesText(mask)));
+  const svg = shape(
+      "svg", {
+        viewBox: `0 0 ${across} ${down}`,
+        "shape-rendering": "crispEdges",
+        role: "img",
+        "aria-label": `The mask ${mask.mask}`
+      },
+      shape("path", {class: "full", d: cellsPath(mask.lines, "█")}),
+      shape("path", {class: "some", d: cellsPath(mask.lines, "▒")}));
+  return element(
+      "figure", {title: `a cell is ${mask.queries_a_cell} queries × ${mask.keys_a_cell} keys`}, svg,
+      element("figcaption", {}, element("b", {}, mask.mask), element("br"), shapesText(mask)));
 }
 
 function showMasks(data) {
   byId("masks").hidden = data.masks.length === 0;
-  byId("masks").append(element("div", { class: "pictures" }, ...data.masks.map(pictureOf)));
+  byId("masks").append(element("div", {class: "pictures"}, ...data.masks.map(pictureOf)));
 }

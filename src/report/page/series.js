@@ -1,7 +1,8 @@
 // Which cases make up a line, and which lines a panel.
 
 const kColours = 7;
-const kMarks = ["circle", "square", "triangle", "diamond", "down", "cross"];  // 6 and 7 repeat after 42 together
+const kMarks =
+    ["circle", "square", "triangle", "diamond", "down", "cross"];  // 6 and 7 repeat after 42 together
 const kDashes = ["", "6 4", "2 3"];
 
 function unique(list) {
@@ -52,7 +53,8 @@ function pairText(letter, a, b) {
 
 /** What the cases of a panel share, but for the batch. */
 function panelTitle(item) {
-  const parts = [pairText("H", item.nhead_q, item.nhead_k), pairText("D", item.hdim_q, item.hdim_v), item.layout];
+  const parts =
+      [pairText("H", item.nhead_q, item.nhead_k), pairText("D", item.hdim_q, item.hdim_v), item.layout];
   if (item.seqlen_q !== item.seqlen_k) parts.push(`S_q ${item.seqlen_q}`);
   if (item.grouped) parts.push("group mode");
   if (item.operation !== "backward") parts.push(item.operation);
@@ -61,8 +63,8 @@ function panelTitle(item) {
 }
 
 /**
- * Panels of lines over the length: {title, cases}. Cases of unlike batches share a panel where batch times length
- * is the same for all.
+ * Panels of lines over the length: {title, cases}. Cases of unlike batches share a panel where batch times
+ * length is the same for all.
  */
 function panelsOf(cases) {
   const panels = [];
@@ -70,9 +72,9 @@ function panelsOf(cases) {
     const tokens = unique(items.map((item) => item.batch * item.seqlen_k));
     const batches = grouped(items, (item) => item.batch);
     if (batches.size > 1 && tokens.length === 1) {
-      panels.push({ title: `${tokens[0]} tokens · ${title}`, cases: items });
+      panels.push({title: `${tokens[0]} tokens · ${title}`, cases: items});
     } else {
-      for (const [batch, some] of batches) panels.push({ title: `B ${batch} · ${title}`, cases: some });
+      for (const [batch, some] of batches) panels.push({title: `B ${batch} · ${title}`, cases: some});
     }
   }
   return panels;

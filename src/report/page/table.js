@@ -3,19 +3,21 @@
 /** A table's cell; its unrounded number stands in data-value. */
 function tableCell(cell, column) {
   const text = textOf(cell);
-  return element("td", {
-    class: column.numeric ? "number" : "text",
-    "data-value": valueOf(cell),
-    title: column.numeric ? null : text,
-  }, text);
+  return element(
+      "td", {
+        class: column.numeric ? "number" : "text",
+        "data-value": valueOf(cell),
+        title: column.numeric ? null : text,
+      },
+      text);
 }
 
 /**
- * An element with the table, sortable. `decorate(row, index)` may add to a row and class it; `extra` is a heading
- * for a cell that it adds. `sorted(key, descending)` hears of a click.
+ * An element with the table, sortable. `decorate(row, index)` may add to a row and class it; `extra` is a
+ * heading for a cell that it adds. `sorted(key, descending)` hears of a click.
  */
 class SortableTable {
-  constructor(table, { label, extra = null, decorate = () => {}, sorted = () => {} }) {
+  constructor(table, {label, extra = null, decorate = () => {}, sorted = () => {}}) {
     this.table = table;
     this.sorted = sorted;
     this.headings = table.columns.map((column) => this.heading(column));
@@ -25,20 +27,24 @@ class SortableTable {
       return row;
     });
     this.body = element("tbody", {}, ...this.rows);
-    const last = extra ? [element("th", { scope: "col" }, extra)] : [];
+    const last = extra ? [element("th", {scope: "col"}, extra)] : [];
     const head = element("thead", {}, element("tr", {}, ...this.headings, ...last));
-    this.element = element("div", { class: "box", tabindex: "0", role: "region", "aria-label": label },
-      element("table", { class: "sticky" }, head, this.body));
+    this.element = element(
+        "div", {class: "box", tabindex: "0", role: "region", "aria-label": label},
+        element("table", {class: "sticky"}, head, this.body));
   }
 
   heading(column) {
-    const button = element("button", { type: "button", title: column.about }, column.title);
+    const button = element("button", {type: "button", title: column.about}, column.title);
     button.addEventListener("click", () => {
       const now = this.key === column.key ? !this.descending : column.numeric;
       this.sort(column.key, now);
       this.sorted(column.key, now);
     });
-    return element("th", { scope: "col", class: column.numeric ? "number" : null, "data-key": column.key }, button);
+    const printed = element("span", {class: "printed", "aria-hidden": "true"}, column.title);
+    return element(
+        "th", {scope: "col", class: column.numeric ? "number" : null, "data-key": column.key}, button,
+        printed);
   }
 
   /** By the column `key`; numbers descend unless told. Keys that name no column change nothing. */
@@ -72,7 +78,11 @@ class SortableTable {
 function askedFor() {
   const asked = new URLSearchParams(location.hash.slice(1));
   const order = asked.get("order");
-  return { key: asked.get("sort"), descending: order ? order === "desc" : undefined, filter: asked.get("filter") ?? "" };
+  return {
+    key: asked.get("sort"),
+    descending: order ? order === "desc" : undefined,
+    filter: asked.get("filter") ?? ""
+  };
 }
 
 /** Writes the table's state into the address, so that it can be passed on. */
@@ -86,14 +96,17 @@ function remember(key, descending, filter) {
 
 /** The table of cases with its filter. */
 function showCases(data) {
-  const input = element("input", { type: "search", placeholder: "Filter: bf16 S4096 …", "aria-label": "Filter the cases" });
-  const count = element("span", { role: "status" });
+  const input = element(
+      "input", {type: "search", placeholder: "Filter: bf16 S4096 …", "aria-label": "Filter the cases"});
+  const count = element("span", {role: "status"});
   const cases = new SortableTable(data.tables.cases, {
     label: "Cases",
     decorate: (row, index) => row.classList.toggle("failed", data.cases[index].error !== ""),
     sorted: (key, descending) => remember(key, descending, input.value),
   });
-  const filter = () => { count.textContent = `${cases.filter(input.value)} of ${data.cases.length} cases`; };
+  const filter = () => {
+    count.textContent = `${cases.filter(input.value)} of ${data.cases.length} cases`;
+  };
   const obey = () => {
     const asked = askedFor();
     input.value = asked.filter;
@@ -106,5 +119,5 @@ function showCases(data) {
   });
   addEventListener("hashchange", obey);
   obey();
-  byId("cases").append(element("div", { class: "tools" }, input, count), cases.element);
+  byId("cases").append(element("div", {class: "tools"}, input, count), cases.element);
 }

@@ -63,10 +63,10 @@ TEST_F(ReportCommand, WritesMarkdownWithTheSameTables) {
                                     "markdown", "--title", "T", "-o", "-"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, StartsWith("# T\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("| Case | baseline ms | new ms | new / baseline |\n"
-                                     "| --- | ---: | ---: | ---: |\n"
-                                     "| a | 2.0000 | 2.0000 | 1.0000 |\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("| a | top_left | fp16 | B2 H8/2 S4 D64 | simt | 2.0000 |"));
+  EXPECT_THAT(outcome.out, HasSubstr("| Case | baseline ms | new ms | new / baseline | Verdict |\n"
+                                     "| --- | ---: | ---: | ---: | --- |\n"
+                                     "| a | 2.0000 | 2.0000 | 1.0000 | unclear |\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("| a | top\\_left | fp16 | B2 H8/2 S4 D64 | simt | 2.0000 |"));
   EXPECT_THAT(outcome.out, HasSubstr("| device | Card | Card |"));
 }
 
@@ -75,7 +75,7 @@ TEST_F(ReportCommand, EscapesWhatMarkdownWouldReadAsMarkup) {
   const Outcome outcome = run_with({"report", file("a.json", sample_results({item})), "--format", "markdown",
                                     "--title", "x|*y*", "-o", "-"});
   EXPECT_THAT(outcome.out, StartsWith("# x\\|\\*y\\*\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("| a\\|b c\\`\\<i\\> | top_left |"));
+  EXPECT_THAT(outcome.out, HasSubstr("| a\\|b\\\\x0ac\\`\\<i\\> | top\\_left |"));
 }
 
 TEST_F(ReportCommand, NothingInTheDataBreaksOutOfThePage) {
