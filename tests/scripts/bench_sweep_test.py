@@ -1,5 +1,5 @@
-"""Tests of fmha_bwd bench as a process: killed and resumed, on a full disk, in parts, against itself. FMHA_BWD is the
-program; SEED repeats the moments of an earlier run."""
+"""Tests of fmha_bwd bench as a process: killed and resumed, on a full disk, in parts, against itself.
+FMHA_BWD is the program; SEED repeats the moments of an earlier run."""
 import glob
 import json
 import os
@@ -20,13 +20,15 @@ COMPARE_PY = Path("/usr/share/benchmark/compare.py")
 PROGRAM = os.environ.get("FMHA_BWD", "")
 SEED = int(os.environ.get("SEED", random.SystemRandom().randrange(1 << 32)))
 
-TINY = ["--device", "emulator", "--batch", "1", "--nhead", "1", "--hdim", "16", "--samples", "2", "--warmup-time", "0"]
+TINY = ["--device", "emulator", "--batch", "1", "--nhead", "1", "--hdim", "16", "--samples", "2",
+        "--warmup-time", "0"]
 SWEEP = [*TINY, "--mask", "no_mask,top_left", "--seqlen", "16,32"]
 TIMES = ("single_ms", "batch_ms", "graph_ms")
 
 
 def run(*words, **settings):
-    return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=120, **settings)
+    command = [PROGRAM, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **settings)
 
 
 def results(path):
@@ -36,7 +38,9 @@ def results(path):
 
 def rounds_of(path):
     """Each case's rounds by its name; none where there is no file."""
-    return {case["name"]: case["rounds"] for case in results(path)["cases"]} if Path(path).exists() else {}
+    if not Path(path).exists():
+        return {}
+    return {case["name"]: case["rounds"] for case in results(path)["cases"]}
 
 
 def without_times(path):
@@ -147,7 +151,8 @@ class Parts(BenchSweep):
     def setUp(self):
         super().setUp()
         self.whole = self.folder / "whole.json"
-        self.sweep = [*SWEEP, "--device", "emulator:0", "--mask", "bottom_right", "--rounds", 2, "--quiet"]  # six cases
+        # Six cases.
+        self.sweep = [*SWEEP, "--device", "emulator:0", "--mask", "bottom_right", "--rounds", 2, "--quiet"]
         self.bench(*self.sweep, "--output", self.whole)
 
     def assert_whole(self, path):
@@ -193,7 +198,7 @@ class Parts(BenchSweep):
         self.assertEqual([len(rounds) for rounds in rounds_of(self.out).values()], [30] * 4)
 
     def test_two_devices_end_as_one(self):
-        words = [*TINY, "--mask", "no_mask,top_left", "--seqlen", "16", "--kernel", "plain", "--rounds", 1, "--quiet"]
+        words = [*SWEEP, "--kernel", "plain", "--rounds", 1, "--quiet"]
         self.bench(*words, code=3)
         self.bench(*words, "--device", "emulator:0,emulator:0", code=3)
         self.bench(*words, "--kernel", "nonsense", code=2)
@@ -218,8 +223,7 @@ class AgainstItself(BenchSweep):
         other = self.folder / "other"
         other.write_text(f"#!/bin/sh\n'{PROGRAM}' \"$@\"\nkill -9 $$\n")
         other.chmod(0o755)
-        outcome = self.bench(*TINY, "--mask", "no_mask", "--seqlen", "16", "--rounds", "2", "--ab", other, "--quiet",
-                             code=6)
+        outcome = self.bench(*SWEEP, "--rounds", "2", "--ab", other, "--quiet", code=6)
         self.assertEqual(outcome.stderr, f"fmha_bwd: '{other}' ended with code 137 before it was done\n")
 
 
@@ -231,19 +235,21 @@ class ComparePy(BenchSweep):
         files = [self.folder / "1.json", self.folder / "2.json"]
         for path in files:
             self.bench(*SWEEP, "--rounds", 9, "--quiet", "--output", path)
-        outcome = subprocess.run([sys.executable, COMPARE_PY, "--no-color", "benchmarks", *files], capture_output=True,
-                                 text=True, timeout=120)
+        outcome = subprocess.run([sys.executable, COMPARE_PY, "--no-color", "benchmarks", *files],
+                                 capture_output=True, text=True, timeout=120)
         self.assertEqual(outcome.returncode, 0, outcome.stderr)
         for name in rounds_of(files[0]):
-            times = re.findall(rf"^{re.escape(name)} +[-+.\d]+ +[-+.\d]+ +([\d.]+|\d+) +([\d.]+|\d+)", outcome.stdout, re.M)
-            self.assertEqual(len(times), 9, outcome.stdout)
+            row = rf"^{re.escape(name)} +[-+.\d]+ +[-+.\d]+ +[\d.]+ +[\d.]+"
+            rows = re.findall(row, outcome.stdout, re.M)
+            self.assertEqual(len(rows), 9, outcome.stdout)
             self.assertRegex(outcome.stdout, rf"(?m)^{re.escape(name)}_pvalue ")
             self.assertRegex(outcome.stdout, rf"(?m)^{re.escape(name)}_median ")
 
 
 class Environment(BenchSweep):
     def test_chooses_no_cases(self):
-        self.bench(*SWEEP, "--rounds", 1, "--quiet", "--output", self.out, env={**os.environ, "BENCHMARK_FILTER": "no"})
+        self.bench(*SWEEP, "--rounds", 1, "--quiet", "--output", self.out,
+                   env={**os.environ, "BENCHMARK_FILTER": "no"})
         self.assertEqual([len(rounds) for rounds in rounds_of(self.out).values()], [1] * 4)
 
 

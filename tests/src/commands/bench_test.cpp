@@ -146,6 +146,18 @@ Decorate too_small() {
   });
 }
 
+TEST_F(BenchCommand, TheOutputHasEveryRoundThatIsDone) {
+  std::vector<std::size_t> rounds;
+  const Decorate looks = with_times([&](const Problem& /*problem*/) {
+    const bool is_there = std::filesystem::exists(path("r.json"));
+    rounds.push_back(is_there ? results("r.json").cases.front().rounds.size() : 0);
+    return 1.0;
+  });
+  ASSERT_EQ(bench({"--rounds", "3", "--output", path("r.json")}, looks).exit_code, 0);
+  // One pass to warm up, and two single ones and two batches, in each round.
+  EXPECT_THAT(rounds, ElementsAre(0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2));
+}
+
 TEST_F(BenchCommand, ACaseThatFailsLeavesTheOthers) {
   const Outcome outcome = bench({"--seqlen", "16,32,48", "--output", path("r.json")}, too_small());
   EXPECT_EQ(outcome.exit_code, 6);
