@@ -221,25 +221,37 @@ void add_aggregates(Json& list, const BenchCase& item, const BenchContext& conte
   }
 }
 
-Json benchmarks_of(const BenchResults& results) {
+Json benchmarks_of(const BenchCase& item, const BenchContext& context) {
   Json list = Json::array();
-  for (const BenchCase& item : results.cases) {
-    if (!item.error.empty()) {
-      list.push_back({{"name", item.name},
-                      {"run_name", item.name},
-                      {"run_type", "iteration"},
-                      {"error_occurred", true},
-                      {"error_message", item.error},
-                      {"iterations", 0},
-                      {"real_time", 0.0},
-                      {"cpu_time", 0.0},
-                      {"time_unit", "ms"}});
-      continue;
-    }
-    add_rounds(list, item, results.context);
-    add_aggregates(list, item, results.context);
+  if (item.error.empty()) {
+    add_rounds(list, item, context);
+    add_aggregates(list, item, context);
+    return list;
   }
+  list.push_back({{"name", item.name},
+                  {"run_name", item.name},
+                  {"run_type", "iteration"},
+                  {"error_occurred", true},
+                  {"error_message", item.error},
+                  {"iterations", 0},
+                  {"real_time", 0.0},
+                  {"cpu_time", 0.0},
+                  {"time_unit", "ms"}});
   return list;
+}
+
+std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// The texts that are not empty, each on a line, with commas between.
+template <class Text>
+std::string lines_of(const std::vector<CaseText>& cases, const Text& text) {
+  std::string lines;
+  for (const CaseText& one : cases) {
+    if (text(one).empty()) continue;
+    lines += lines.empty() ? "\n" : ",\n";
+    lines += text(one);
+  }
+  return lines;
 }
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what) {
@@ -260,21 +272,32 @@ BenchResults results_of(const Json& json, const std::string& where) {
 
 }  // namespace
 
-std::string results_text(const BenchResults& results) {
+CaseText case_text(const BenchCase& item, const BenchContext& context) {
+  CaseText text;
+  for (const Json& entry : benchmarks_of(item, context)) {
+    if (!text.benchmarks.empty()) text.benchmarks += ",\n";
+    text.benchmarks += line_of(entry);
+  }
+  text.item = line_of(Writer::object_of(item));
+  return text;
+}
+
+std::string results_text(const BenchContext& context, const std::vector<CaseText>& cases) {
   Json own = {{"schema_version", kResultsSchema}};
-  own.update(Writer::object_of(results.context));
-  Json cases = Json::array();
-  for (const BenchCase& item : results.cases) cases.push_back(Writer::object_of(item));
-  const Json json = {{"context",
-                      {{"date", results.context.started},
-                       {"host_name", results.context.host},
-                       {"executable", "fmha_bwd"},
-                       {"num_cpus", results.context.cpus},
-                       {"library_build_type", "release"},
-                       {"fmha_bwd", std::move(own)}}},
-                     {"benchmarks", benchmarks_of(results)},
-                     {"cases", std::move(cases)}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  own.update(Writer::object_of(context));
+  const Json head = {{"date", context.started},         {"host_name", context.host},
+                     {"executable", "fmha_bwd"},        {"num_cpus", context.cpus},
+                     {"library_build_type", "release"}, {"fmha_bwd", std::move(own)}};
+  return fmt::format("{{\n\"context\": {},\n\"benchmarks\": [{}\n],\n\"cases\": [{}\n]\n}}\n",
+                     head.dump(1, ' ', false, Json::error_handler_t::replace),
+                     lines_of(cases, [](const CaseText& one) { return one.benchmarks; }),
+                     lines_of(cases, [](const CaseText& one) { return one.item; }));
+}
+
+std::string results_text(const BenchResults& results) {
+  std::vector<CaseText> cases;
+  for (const BenchCase& item : results.cases) cases.push_back(case_text(item, results.context));
+  return results_text(results.context, cases);
 }
 
 BenchResults results_from(const std::string& text, const std::string& where) {

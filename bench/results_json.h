@@ -12,12 +12,22 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "bench/results.h"
 
 namespace fmha_bwd {
 
-/// The file's text, with a line's end.
+/// A case's share of the file's text.
+struct CaseText {
+  std::string benchmarks;  // its entries, each on a line, with commas between
+  std::string item;        // its line in "cases"
+};
+CaseText case_text(const BenchCase& item, const BenchContext& context);
+
+/// The file's text, with a line's end; cases are those of the context. What has not changed since the last
+/// time need not be made again.
+std::string results_text(const BenchContext& context, const std::vector<CaseText>& cases);
 std::string results_text(const BenchResults& results);
 
 /// The results of a file's text. Throws Error (bad_usage), "`where`: what is wrong", where it is not such

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -197,7 +198,15 @@ void set_cases(BenchOptions& options, const Texts& texts, const Words& sweep) {
     refuse("--baseline",
            "has the cases of all shards; allowed without --shard, or compare the merged results");
   }
+  if (options.google_output && (!one || options.other_binary)) {
+    refuse("--benchmark_out", "has one process's results; allowed on one device, without --ab");
+  }
   if (!one && options.other_binary) refuse("--ab", "measures on one device; allowed with one --device");
+}
+
+bool starts_any(const Words& words, std::string_view begin) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const std::string& word) { return word.starts_with(begin); });
 }
 
 /// Google Benchmark itself prints its usage and ends with 0 for a value that it does not know.
@@ -270,6 +279,9 @@ BenchOptions bench_options(const std::vector<std::string>& words) {
     options.google.push_back(word);
     return true;
   });
+  if (texts.rounds && starts_any(options.google, "--benchmark_repetitions")) {
+    refuse("--rounds", "not allowed together with --benchmark_repetitions, which means the same");
+  }
   set_google(options);
   set_sampling(options, texts);
   set_results(options, texts);

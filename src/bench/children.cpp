@@ -2,18 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
-
-extern char** environ;
 
 namespace fmha_bwd {
 namespace {
@@ -23,6 +23,19 @@ bool contains(const std::vector<std::string_view>& names, std::string_view name)
 }
 
 int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+/// In the new process: becomes the program, which ends when this one's parent does, or writes errno to
+/// `complaint`.
+[[noreturn]] void become(const std::vector<char*>& argv, pid_t parent, int complaint) {
+  const int nowhere = open("/dev/null", O_RDWR);
+  dup2(nowhere, STDIN_FILENO);
+  dup2(nowhere, STDOUT_FILENO);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() == parent) execvp(argv.front(), argv.data());
+  const int error = errno;
+  static_cast<void>(!write(complaint, &error, sizeof(error)));
+  _exit(127);
+}
 
 }  // namespace
 
@@ -47,12 +60,17 @@ Child::Child(const std::string& program, const Words& words) {
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  const int error = posix_spawnp(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  std::array<int, 2> complaint = {};  // a pipe that closes when the program starts
+  int error = pipe2(complaint.data(), O_CLOEXEC) == 0 ? 0 : errno;
+  if (error == 0) {
+    const pid_t parent = getpid();
+    pid_ = fork();
+    if (pid_ == 0) become(argv, parent, complaint[1]);
+    error = pid_ < 0 ? errno : 0;
+    close(complaint[1]);
+    if (error == 0 && read(complaint[0], &error, sizeof(error)) > 0) static_cast<void>(wait());
+    close(complaint[0]);
+  }
   if (error == 0) return;
   pid_ = -1;
   throw Error(ExitCode::device_error,

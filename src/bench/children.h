@@ -15,7 +15,7 @@ namespace fmha_bwd {
 Words without(const Words& words, const std::vector<std::string_view>& options,
               const std::vector<std::string_view>& flags);
 
-/// A process whose stdout goes nowhere and whose stderr is this one's.
+/// A process whose stdout goes nowhere and whose stderr is this one's. It ends where this one is killed.
 class Child {
  public:
   /// Starts `program` (a path, or a name on PATH) with these words. Throws Error (device_error) where it

@@ -56,6 +56,15 @@ void wait_for(std::vector<Part>& parts, std::int64_t rounds, Progress& progress)
 
 bool was_killed(const Part& part) { return *part.code >= 128; }
 
+/// What a shard would have of `whole`.
+BenchResults part_of(const BenchResults& whole, std::size_t index, std::size_t count) {
+  BenchResults part = whole;
+  std::erase_if(part.cases, [&](const BenchCase& item) {
+    return static_cast<std::size_t>(item.index) % count != index - 1;
+  });
+  return part;
+}
+
 }  // namespace
 
 std::vector<std::string> devices_of(const std::string& device, const std::vector<Platform>& platforms) {
@@ -94,6 +103,8 @@ BenchResults measure_in_parallel(const BenchOptions& options, const std::vector<
       {"--device", "--shard", "--output", "--baseline", "--junit", "--markdown", "--alpha", "--max-slowdown"},
       {"--quiet", "--allow-unlike", "--allow-missing"});
   progress.expect(static_cast<std::int64_t>(cases));
+  std::optional<BenchResults> before;
+  if (options.resume && fs::exists(*options.output)) before = read_results(*options.output, "--resume");
   std::vector<Part> parts;
   const std::size_t used = std::min(devices.size(), std::max<std::size_t>(cases, 1));
   for (std::size_t i = 0; i < used; ++i) {
@@ -106,6 +117,7 @@ BenchResults measure_in_parallel(const BenchOptions& options, const std::vector<
     own.insert(own.end(), {"--device", devices[i], "--shard", fmt::format("{}/{}", index, count), "--output",
                            file.string(), "--quiet"});
     if (!options.resume) fs::remove(file);
+    if (before && !fs::exists(file)) write_file(file, results_text(part_of(*before, index, count)));
     parts.push_back({file, Child(this_program(), own), std::nullopt});
   }
   wait_for(parts, options.rounds, progress);

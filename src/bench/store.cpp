@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "bench/alike.h"
-#include "bench/results_json.h"
 #include "src/options/values.h"
 #include "src/report/report.h"
 
@@ -18,6 +17,8 @@ ResultsStore::ResultsStore(BenchContext context, const std::vector<PlannedCase>&
     : path_(std::move(path)) {
   results_.context = std::move(context);
   for (const PlannedCase& one : planned) results_.cases.push_back(one.item);
+  texts_.resize(planned.size());
+  for (std::size_t number = 0; number < planned.size(); ++number) changed_.insert(number);
 }
 
 void ResultsStore::resume() {
@@ -30,6 +31,7 @@ void ResultsStore::resume() {
   for (const auto& unlike : {unlike_contexts(before.context, now), unlike_settings(before.context, now)}) {
     if (!unlike.empty()) refuse_unlike("differs in " + unlike.front());
   }
+  for (std::size_t number = 0; number < results_.cases.size(); ++number) changed_.insert(number);
   std::map<std::string, BenchCase*> own;
   for (BenchCase& item : results_.cases) own.emplace(item.name, &item);
   for (BenchCase& item : before.cases) {
@@ -43,8 +45,18 @@ void ResultsStore::resume() {
   }
 }
 
-void ResultsStore::save() const {
-  if (path_) write_file(*path_, results_text(results_));
+BenchCase& ResultsStore::item(std::size_t number) {
+  changed_.insert(number);
+  return results_.cases.at(number);
+}
+
+void ResultsStore::save() {
+  if (!path_) return;
+  for (const std::size_t number : changed_) {
+    texts_[number] = case_text(results_.cases[number], results_.context);
+  }
+  changed_.clear();
+  write_file(*path_, results_text(results_.context, texts_));
 }
 
 }  // namespace fmha_bwd

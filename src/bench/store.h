@@ -2,10 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "bench/results.h"
+#include "bench/results_json.h"
 #include "src/bench/plan.h"
 
 namespace fmha_bwd {
@@ -22,16 +24,18 @@ class ResultsStore {
   void resume();
 
   const BenchResults& results() const { return results_; }
-  BenchContext& context() { return results_.context; }
-  BenchCase& item(std::size_t number) { return results_.cases.at(number); }
+  /// To be changed: the next save() writes it anew.
+  BenchCase& item(std::size_t number);
 
   /// Writes the file so that it has all of the results or stays as it was. Throws Error (device_error) where
   /// that fails.
-  void save() const;
+  void save();
 
  private:
   BenchResults results_;
   std::optional<std::string> path_;
+  std::vector<CaseText> texts_;  // of the cases, for those that are not in `changed_`
+  std::set<std::size_t> changed_;
 };
 
 }  // namespace fmha_bwd

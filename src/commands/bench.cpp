@@ -159,6 +159,20 @@ ExitCode measure(const BenchOptions& options, const std::vector<PlannedCase>& pl
   return base ? worse(own, compare_with(*base, options, engine, store, console)) : own;
 }
 
+/// A shard beyond the cases there are is no error: a matrix of jobs may be larger than its sweep.
+ExitCode empty_shard(const BenchOptions& options, std::size_t all, const Console& console,
+                     const Decorate& decorate) {
+  if (!options.quiet) {
+    console.err << fmt::format("shard {}/{} has none of the {} cases\n", options.shard.index,
+                               options.shard.count, all);
+  }
+  const Engine engine(options, {}, console, decorate);
+  const BenchResults nothing{engine.context(), {}};
+  if (options.output == "-") print(console, results_text(nothing));
+  if (options.output && *options.output != "-") write_file(*options.output, results_text(nothing));
+  return ExitCode::passed;
+}
+
 }  // namespace
 
 ExitCode bench_command(const std::vector<std::string>& words, const Console& console,
@@ -174,9 +188,11 @@ ExitCode bench_command(const std::vector<std::string>& words, const Console& con
     throw Error(ExitCode::unsupported,
                 fmt::format("nothing to run: no case matches '{}'", options.filter.value_or("")));
   }
+  const std::size_t all = planned.size();
   planned = cases_of(std::move(planned), options.shard);
   if (options.list) return list(planned, console);
   check_outputs(options);
+  if (planned.empty()) return empty_shard(options, all, console, decorate);
   if (options.other_binary) return compare_in_rounds(options, console);
   if (options.several_devices()) {
     return measure_on_devices(options, planned, devices_of(options.device, platforms()), console);
