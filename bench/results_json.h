@@ -1,13 +1,12 @@
 // The results file: JSON that Google Benchmark's compare.py reads, and more.
 //
-//     context      Google Benchmark's keys, and "fmha_bwd": every member of BenchContext with
-//     "schema_version" benchmarks   one entry a round (run_type "iteration", real_time and cpu_time in ms,
-//     the counters) and
-//                  the mean, median, stddev and cv of each case's rounds, derived from "cases"; compare.py
-//                  reads these
-//     cases        every member of BenchCase, with the raw samples; this program reads these
+// - context: Google Benchmark's keys, and in "fmha_bwd" every member of BenchContext with "schema_version".
 //
-// A number that is not finite is null in "benchmarks" and never in "cases".
+// - benchmarks: one entry a round (run_type "iteration", real_time in ms, the counters) and the mean, median,
+//   stddev and cv of each case's rounds, derived from "cases". compare.py reads these. It wants a cpu_time:
+//   that repeats real_time. A number that is not finite is null here.
+//
+// - cases: every member of BenchCase, with the raw samples; this program reads these.
 #pragma once
 
 #include <filesystem>

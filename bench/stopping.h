@@ -22,9 +22,9 @@ inline constexpr double kSteadyDeviation = 0.005;
 inline constexpr double kSettledChange = 0.001;
 inline constexpr std::size_t kSettledSamples = 40;
 
-/// Why `samples` (milliseconds) are enough after `device_seconds` of measured passes and `host_seconds` in all:
-/// "fixed count", "steady" (at least least_samples in min_seconds, and they deviate little), "settled" (as many,
-/// and the median no longer moves) or "time is out". Nothing while more are wanted.
+/// Why `samples` (milliseconds) are enough after `device_seconds` of measured passes and `host_seconds` in
+/// all: "fixed count", "steady" (at least least_samples in min_seconds, and they deviate little), "settled"
+/// (as many, and the median no longer moves) or "time is out". Nothing while more are wanted.
 std::optional<std::string_view> why_stop(const std::vector<double>& samples, double device_seconds,
                                          double host_seconds, const StoppingRule& rule);
 

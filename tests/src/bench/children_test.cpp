@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 #include <utility>
@@ -78,6 +81,26 @@ TEST(Child, IsEndedWhereNobodyWaitedForIt) {
     while (!fs::exists(file.string() + ".1")) std::this_thread::yield();
   }
   EXPECT_EQ(contents(file.string() + ".2"), "yes\n");
+}
+
+TEST(Child, EndsWhereThisProcessIsKilled) {
+  const TestFolder folder;
+  const std::string file = (folder.path() / "pid").string();
+  const pid_t parent = fork();
+  if (parent == 0) {
+    const Child child("/bin/sh", {"-c", R"(echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 60)", file});
+    while (!std::filesystem::exists(file)) usleep(1000);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(parent, &status, 0), parent);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  const std::string stat = "/proc/" + std::to_string(std::stoi(contents(file))) + "/stat";
+  const auto runs = [&] {
+    const std::string text = contents(stat);
+    return !text.empty() && text.find(") Z ") == std::string::npos;  // nobody may have waited for it
+  };
+  while (runs()) usleep(1000);  // the test's time limit is the other end
 }
 
 TEST(Child, MayBeMoved) {

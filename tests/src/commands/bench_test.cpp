@@ -272,5 +272,13 @@ TEST_F(BenchCommand, RefusesABadSweepInOneLine) {
   EXPECT_EQ(outcome.err, "fmha_bwd: --hdim: 513 is not in 1..512\n");
 }
 
+TEST_F(BenchCommand, AShardBeyondTheCasesIsNoError) {
+  const Outcome outcome = bench({"--seqlen", "16,32", "--shard", "3/4", "--output", path("x.json")}, paced());
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("shard 3/4 has none of the 2 cases\n"));
+  EXPECT_TRUE(results("x.json").cases.empty());
+  EXPECT_EQ(results("x.json").context.platform, "emulator");
+}
+
 }  // namespace
 }  // namespace fmha_bwd
