@@ -7,6 +7,7 @@
 #   format  checking the sources' formatting
 #   fuzz    the fuzzers, which clang's libraries run
 #   browser the test that opens a report's page, which is skipped without; nothing where apt has no Chromium
+#   tools   the tests that run other tools on our files, which are skipped without: compare.py, shellcheck, YAML
 # Without root it uses sudo where that asks for no password, and says what to install where it does.
 set -euo pipefail
 
@@ -58,6 +59,7 @@ packages_of() {
       ;;
     format) echo clang-format-14=clang-format-14 ;;
     browser) browser_package ;;
+    tools) echo libbenchmark-tools python3-numpy python3-scipy python3-yaml shellcheck=shellcheck ;;
     fuzz) echo "$build libgtest-dev libgmock-dev clang $(clang_runtime_package)" ;;
   esac
 }
@@ -91,7 +93,7 @@ fail() {
 }
 
 for profile in "${@:---help}"; do
-  if [[ ! $profile =~ ^(run|test|amd|nvidia|format|fuzz|browser)$ ]]; then
+  if [[ ! $profile =~ ^(run|test|amd|nvidia|format|fuzz|browser|tools)$ ]]; then
     sed -n '2,/^set/ s/^# \?//p' "${BASH_SOURCE[0]}" >&2
     exit 2
   fi
