@@ -104,7 +104,7 @@ class Engine::Implementation {
     std::int64_t visits = 0;
     for (std::size_t number = 0; number < planned_.size(); ++number) {
       if (!only.empty() && std::find(only.begin(), only.end(), number) == only.end()) continue;
-      const BenchCase& item = store_->item(number);
+      const BenchCase& item = store_->results().cases.at(number);
       const std::int64_t missing = rounds_ - static_cast<std::int64_t>(item.rounds.size());
       if (missing <= 0 || !item.error.empty()) continue;
       benchmark::RegisterBenchmark(item.name.c_str(),

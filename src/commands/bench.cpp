@@ -166,7 +166,8 @@ ExitCode empty_shard(const BenchOptions& options, std::size_t all, const Console
     console.err << fmt::format("shard {}/{} has none of the {} cases\n", options.shard.index,
                                options.shard.count, all);
   }
-  const Engine engine(options, {}, console, decorate);
+  const std::vector<PlannedCase> none;
+  const Engine engine(options, none, console, decorate);
   const BenchResults nothing{engine.context(), {}};
   if (options.output == "-") print(console, results_text(nothing));
   if (options.output && *options.output != "-") write_file(*options.output, results_text(nothing));
