@@ -73,14 +73,23 @@ void judge_alone(CaseComparison& item, const BenchCase* latest, const CompareSet
   }
 }
 
+std::vector<double> scaled(std::vector<double> times, double factor) {
+  for (double& time : times) time *= factor;
+  return times;
+}
+
 /// How far apart two sides are, p not yet adjusted.
-Effect effect_between(const BenchCase& base, const BenchCase& latest, const BootstrapSettings& bootstrap) {
+Effect effect_between(const BenchCase& base, const BenchCase& latest, const CompareSettings& settings) {
   const std::vector<double> before = times_of(base);
   const std::vector<double> now = times_of(latest);
   return {.ratio = median(now) / median(before),
-          .interval = median_ratio_interval(now, before, bootstrap),
-          .p_slower = p_of_larger(now, before),
-          .p_faster = p_of_larger(before, now)};
+          .interval = median_ratio_interval(now, before, settings.bootstrap),
+          .p_slower = p_of_larger(now, scaled(before, 1.0 + settings.max_slowdown)),
+          .p_faster = p_of_larger(scaled(before, 1.0 - settings.max_slowdown), now)};
+}
+
+bool is_unsupported(const BenchCase& item) {
+  return item.exit_code == static_cast<int>(ExitCode::unsupported);
 }
 
 /// A case of one run or both; where it has an effect its verdict is still to come.
@@ -102,9 +111,14 @@ CaseComparison side_by_side(const BenchCase* base, const BenchCase* latest, cons
     judge_alone(result, latest, settings);
     return result;
   }
+  if (is_unsupported(*base) && is_unsupported(*latest)) {
+    result.verdict = CaseVerdict::same;
+    result.reason = "neither run supports it";
+    return result;
+  }
   result.reason = complaint_about(*latest, "new", settings);
   if (result.reason.empty()) result.reason = complaint_about(*base, "base", settings);
-  if (result.reason.empty()) result.effect = effect_between(*base, *latest, settings.bootstrap);
+  if (result.reason.empty()) result.effect = effect_between(*base, *latest, settings);
   return result;
 }
 

@@ -2,8 +2,9 @@
 //
 // The unit is the round (bench/results.h), since launches inside of one are correlated. A case is slower only
 // if both hold:
-//   - the one-sided Mann-Whitney test over the rounds says so: p < alpha after Holm's correction over all
-//     cases that could be compared;
+//   - the one-sided Mann-Whitney test of the new rounds against the baseline's times 1 + max_slowdown says
+//   so:
+//     p < alpha after Holm's correction over all cases that could be compared;
 //   - the slowdown is large enough: the 95 % bootstrap interval of median(new) / median(base) lies wholly
 //     above 1 + max_slowdown.
 // It is faster where the mirror image of both holds: the opposite p, and the interval below 1 - max_slowdown.
@@ -54,8 +55,8 @@ std::string_view name_of(CaseVerdict verdict);
 struct Effect {
   double ratio = 0.0;     // median(new) / median(base)
   Interval interval;      // of the ratio
-  double p_slower = 0.0;  // adjusted, that the new times are not larger
-  double p_faster = 0.0;  // adjusted, that they are not smaller
+  double p_slower = 0.0;  // adjusted, that the new times are larger by no more than max_slowdown
+  double p_faster = 0.0;  // adjusted, that they are smaller by no more than that
 };
 
 struct CaseComparison {

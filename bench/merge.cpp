@@ -79,6 +79,10 @@ BenchResults merge(std::span<const NamedResults> parts) {
 ExitCode exit_code_of(const BenchResults& results) {
   std::vector<ExitCode> codes;
   for (const BenchCase& item : results.cases) codes.push_back(failure_of(item));
+  const bool incomplete = std::any_of(results.cases.begin(), results.cases.end(), [&](const BenchCase& item) {
+    return item.error.empty() && static_cast<std::int64_t>(item.rounds.size()) < results.context.rounds;
+  });
+  if (incomplete) codes.push_back(ExitCode::unclear);
   // What no kernel takes does not count beside what ran.
   std::erase(codes, ExitCode::unsupported);
   if (codes.empty()) return ExitCode::unsupported;

@@ -18,7 +18,7 @@ Time now() { return std::chrono::steady_clock::now(); }
 double seconds_since(Time begin) { return std::chrono::duration<double>(now() - begin).count(); }
 
 constexpr double kMostBatchPasses = 1000.0;
-constexpr std::int64_t kMostGraphPasses = 64;  // a graph holds each launch
+constexpr std::int64_t kMostGraphPasses = 512;  // a graph holds each launch
 
 /// Samples of one kind, milliseconds a pass, with the clock that each was taken at.
 class Samples {

@@ -18,8 +18,16 @@ class Graph {
       return;
     }
     check(begun, "hipStreamBeginCapture");
-    enqueue();
     hipGraph_t recorded = nullptr;
+    try {
+      enqueue();
+    } catch (...) {
+      // A stream that goes on recording refuses all else.
+      static_cast<void>(hipStreamEndCapture(stream, &recorded));
+      if (recorded != nullptr) static_cast<void>(hipGraphDestroy(recorded));
+      static_cast<void>(hipGetLastError());
+      throw;
+    }
     FMHA_BWD_HIP(hipStreamEndCapture(stream, &recorded));
     const hipError_t made = hipGraphInstantiateWithFlags(&graph_, recorded, 0);
     static_cast<void>(hipGraphDestroy(recorded));

@@ -16,6 +16,7 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM {
 /// Throws Error (device_error) naming `call` unless `status` is success.
 inline void check(hipError_t status, const char* call) {
   if (status == hipSuccess) return;
+  static_cast<void>(hipGetLastError());  // or the next launch would be blamed
   throw Error(ExitCode::device_error, std::string(call) + ": " + hipGetErrorString(status));
 }
 

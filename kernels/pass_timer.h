@@ -37,7 +37,7 @@ class PassTimer {
             CacheState cache, std::int64_t cache_bytes, const Stream& stream)
       : problem_(problem), family_(family), rule_(rule), cache_(cache), stream_(stream), sets_({&first}) {
     if (cache == CacheState::rotate) {
-      const std::int64_t sets = rotated_sets(memory_bytes(problem, family), cache_bytes);
+      const std::int64_t sets = rotated_sets(touched_bytes(problem, family), cache_bytes);
       owned_.reserve(static_cast<std::size_t>(sets - 1));
       for (std::int64_t i = 1; i < sets; ++i) {
         owned_.emplace_back(problem, family, stream_);

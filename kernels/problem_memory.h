@@ -33,6 +33,13 @@ inline std::size_t table_bytes(const Problem& problem) {
   return problem.grouped() ? static_cast<std::size_t>(problem.batch) * sizeof(Sequence) : 0;
 }
 
+/// That passes read and write: without the guards.
+inline std::size_t touched_bytes(const Problem& problem, const Family& family) {
+  std::size_t bytes = family.dq_acc_bytes(problem) + family.scratch_bytes(problem);
+  for (const TensorId id : kAllTensors) bytes += owns_memory(problem, id) ? bytes_of(id, problem) : 0;
+  return bytes;
+}
+
 /// Of a ProblemMemory.
 inline std::size_t memory_bytes(const Problem& problem, const Family& family) {
   std::size_t bytes = family.dq_acc_bytes(problem) + family.scratch_bytes(problem) + table_bytes(problem);

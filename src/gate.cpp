@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <filesystem>
+#include <map>
+#include <utility>
 
 #include "bench/alike.h"
 #include "src/options/values.h"
@@ -62,10 +65,26 @@ CompareSettings compare_settings(const GateArguments& arguments) {
   CompareSettings settings;
   if (arguments.max_slowdown) settings.max_slowdown = share("--max-slowdown", *arguments.max_slowdown);
   if (arguments.alpha) settings.alpha = probability("--alpha", *arguments.alpha);
-  if (arguments.junit) require_value("--junit", *arguments.junit);
-  if (arguments.markdown) require_value("--markdown", *arguments.markdown);
+  for (const auto& [option, file] :
+       {std::pair("--junit", arguments.junit), std::pair("--markdown", arguments.markdown)}) {
+    if (!file) continue;
+    require_value(option, *file);
+    if (*file == "-") refuse(option, "'-' is not allowed; a file");
+  }
   settings.allow_missing = arguments.allow_missing;
   return settings;
+}
+
+void require_distinct(const std::vector<std::pair<std::string, std::optional<std::string>>>& files) {
+  std::map<std::filesystem::path, std::string> options;
+  for (const auto& [option, file] : files) {
+    if (!file || *file == "-") continue;
+    std::error_code error;
+    if (std::filesystem::exists(*file, error) && !std::filesystem::is_regular_file(*file, error)) continue;
+    const auto [known, is_new] = options.emplace(std::filesystem::weakly_canonical(*file, error), option);
+    if (!is_new)
+      refuse(option, fmt::format("'{}' is the file of {}, too; allowed is another", *file, known->second));
+  }
 }
 
 void require_alike(const BenchResults& base, const BenchResults& latest, bool allow_unlike,

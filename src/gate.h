@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/compare.h"
 #include "src/terminal.h"
@@ -23,6 +25,10 @@ void declare_gate(CLI::App& app, GateArguments& arguments);
 
 /// Throws Error (bad_usage) for a value that is not allowed.
 CompareSettings compare_settings(const GateArguments& arguments);
+
+/// Throws Error (bad_usage) where two of the files are one; each comes with its option's name, and one that
+/// is not there is nothing.
+void require_distinct(const std::vector<std::pair<std::string, std::optional<std::string>>>& files);
 
 /// Throws Error (bad_usage) that names what differs where times of the two runs are not comparable. With
 /// `allow_unlike` console.err is told so instead.

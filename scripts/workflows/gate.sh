@@ -4,7 +4,7 @@
 # JUnit XML, and a Markdown summary, which also goes to the page of a GitHub job.
 #
 # Exit codes: bench's, but 0 for an unclear measurement (5), of which it warns: noise is no reason to stop a merge, and
-# a job that fails of it is soon ignored. FMHA_BWD names the program, build/release/fmha_bwd unless set.
+# a job that fails of it is soon ignored. A case that the baseline has and this run lacks still fails. FMHA_BWD names the program, build/release/fmha_bwd unless set.
 set -euo pipefail
 
 program=${FMHA_BWD:-build/release/fmha_bwd}
@@ -23,6 +23,10 @@ case $code in
   0) ;;
   4) echo "::error title=fmha_bwd::Slower: see the summary" ;;
   5)
+    if grep -q 'type="missing"' -- "$results/junit.xml"; then
+      echo "::error title=fmha_bwd::A case of the baseline was not measured: see the summary"
+      exit 5
+    fi
     echo "::warning title=fmha_bwd::Unclear: the machine is too noisy to tell"
     code=0
     ;;

@@ -30,8 +30,10 @@ join_shards() {
     fi
     files+=("$folder/shard-$shard.json")
   done
-  "$program" merge "${files[@]}" --output "$folder/results.json"
+  local code=0  # a case that failed is no reason to have no page
+  "$program" merge "${files[@]}" --output "$folder/results.json" || code=$?
   "$program" report "$folder/results.json" -o "$folder/report.html"
+  exit "$code"
 }
 
 submit() {

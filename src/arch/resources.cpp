@@ -117,7 +117,8 @@ Json json_of(const ResourceTable& table) {
 
 ResourceTable read_resources(const std::filesystem::path& path, std::string_view option) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) refuse(option, fmt::format("cannot read '{}'", path.string()));
+  if (!file || std::filesystem::is_directory(path))
+    refuse(option, fmt::format("cannot read '{}'", path.string()));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   try {
     return table_from(Json::parse(text));

@@ -8,6 +8,7 @@
 #include "bench/merge.h"
 #include "bench/results_json.h"
 #include "src/bench/children.h"
+#include "src/bench/context.h"
 
 namespace fmha_bwd {
 namespace {
@@ -62,8 +63,9 @@ class Rounds {
       words_.insert(words_.end(), {"--min-time", fmt::format("{}", options.min_seconds / share), "--max-time",
                                    fmt::format("{}", options.max_seconds / share)});
     }
-    if (!only.empty() && only.size() <= kMostInFilter)
-      words_.push_back("--benchmark_filter=" + filter_of(only));
+    if (only.empty() || only.size() > kMostInFilter) return;
+    words_ = without(words_, {"--shard", "--benchmark_filter"}, {});  // of the whole sweep
+    words_.push_back("--benchmark_filter=" + filter_of(only));
   }
 
   /// One round of every case by `program`.
@@ -83,6 +85,7 @@ class Rounds {
       throw Error(ExitCode::device_error,
                   fmt::format("'{}' ended with code {} before it was done", program, code));
     }
+    round.context.command = command_of(options_);
     round.context.rounds = options_.rounds;
     round.context.min_seconds = options_.min_seconds;
     round.context.max_seconds = options_.max_seconds;
@@ -98,7 +101,7 @@ class Rounds {
 }  // namespace
 
 void measure_ab(const BenchOptions& options, std::int64_t rounds, const std::vector<std::string>& only,
-                AbResults& results, Progress& progress) {
+                AbResults& results, Progress& progress, const std::function<void()>& after_round) {
   Rounds all(options, only);
   const std::string own = this_program();
   progress.expect(2 * rounds);
@@ -107,6 +110,7 @@ void measure_ab(const BenchOptions& options, std::int64_t rounds, const std::vec
       progress.step(fmt::format("round {}: {}", round + 1, base ? *options.other_binary : own));
       all.take(base ? *options.other_binary : own, base ? results.base : results.latest);
     }
+    after_round();
   }
 }
 

@@ -1,6 +1,7 @@
 // Two builds measured in turn, round by round.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,6 @@ struct AbResults {
 /// already in `results` is kept. Cases are verified in their first round. `only`: names of the cases to
 /// visit; empty: all. Throws Error (device_error) where a program cannot be run or leaves no results.
 void measure_ab(const BenchOptions& options, std::int64_t rounds, const std::vector<std::string>& only,
-                AbResults& results, Progress& progress);
+                AbResults& results, Progress& progress, const std::function<void()>& after_round);
 
 }  // namespace fmha_bwd

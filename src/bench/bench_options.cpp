@@ -117,8 +117,11 @@ void set_sampling(BenchOptions& options, const Texts& texts) {
     refuse(texts.min_time ? "--min-time" : "--max-time", "no effect with --samples, a fixed count");
   }
   if (options.max_seconds < options.min_seconds) {
+    if (texts.min_time)
+      refuse("--min-time",
+             fmt::format("{} is more than --max-time {:g}", *texts.min_time, options.max_seconds));
     refuse("--max-time",
-           fmt::format("{:g} is less than --min-time {:g}", options.max_seconds, options.min_seconds));
+           fmt::format("{} is less than --min-time {:g}", *texts.max_time, options.min_seconds));
   }
 }
 
@@ -141,7 +144,13 @@ void set_results(BenchOptions& options, const Texts& texts) {
   }
   if (options.resume && options.other_binary) refuse("--resume", "not allowed together with --ab");
   if (options.baseline && options.other_binary) refuse("--baseline", "not allowed together with --ab");
-  if (options.baseline || options.other_binary) return;
+  if (options.baseline || options.other_binary) {
+    if (options.output == "-" || options.google_prints) {
+      refuse(options.google_prints ? "--benchmark_format" : "--output",
+             "the verdicts go to stdout; allowed without --baseline and --ab, or to a file");
+    }
+    return;
+  }
   const GateArguments& gate = options.gate;
   for (const auto& [option, given] :
        {std::pair("--max-slowdown", gate.max_slowdown.has_value()),
@@ -186,6 +195,8 @@ void set_cases(BenchOptions& options, const Texts& texts, const Words& sweep) {
   const bool one = !options.several_devices();
   if (one && !options.on_cpu()) static_cast<void>(device_request(options.device));
   for (SweepLine& line : options.lines) {
+    Words given = sweep;  // masks of a run add up
+    if (take_option(given, "--mask")) static_cast<void>(take_option(line.words, "--mask"));
     line.words.insert(line.words.end(), sweep.begin(), sweep.end());
     if (one && !options.on_cpu() && options.device != "auto") {
       line.words.insert(line.words.end(), {"--device", options.device});
@@ -198,8 +209,11 @@ void set_cases(BenchOptions& options, const Texts& texts, const Words& sweep) {
     refuse("--baseline",
            "has the cases of all shards; allowed without --shard, or compare the merged results");
   }
-  if (options.google_output && (!one || options.other_binary)) {
-    refuse("--benchmark_out", "has one process's results; allowed on one device, without --ab");
+  if (!one || options.other_binary) {
+    const char* option = options.google_output ? "--benchmark_out" : "--benchmark_format";
+    if (options.google_output || options.google_prints) {
+      refuse(option, "has one process's results; allowed on one device, without --ab");
+    }
   }
   if (!one && options.other_binary) refuse("--ab", "measures on one device; allowed with one --device");
 }

@@ -112,6 +112,10 @@ BenchCase case_of(Operation operation, const Options& options) {
   item.hdim_q = problem.hdim_q;
   item.hdim_v = problem.hdim_v;
   item.extras = extras_of(options);
+  // Its arithmetic is fp64; the type is that of its inputs.
+  if (operation == Operation::exact_reference && problem.dtype != Problem().dtype) {
+    item.extras += fmt::format("{}dtype:{}", item.extras.empty() ? "" : "/", name_of(problem.dtype));
+  }
   item.fill = fill_text(options.fill);
   item.all_pairs = counts.all_pairs;
   item.visible_pairs = counts.visible_pairs;

@@ -33,6 +33,9 @@ class CaseRuns {
   /// verification fails, unsupported where no kernel takes the problem, device_error.
   Round round(const PlannedCase& planned, BenchCase& item, ClockWatch* watch);
 
+  /// Frees what is kept for the case.
+  void close(const BenchCase& item) { subjects_.erase(item.name); }
+
  private:
   void verify(const PlannedCase& planned, BenchCase& item);
   void verify_on_device(const PlannedCase& planned, BenchCase& item);

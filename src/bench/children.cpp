@@ -64,6 +64,7 @@ Child::Child(const std::string& program, const Words& words) {
   int error = pipe2(complaint.data(), O_CLOEXEC) == 0 ? 0 : errno;
   if (error == 0) {
     const pid_t parent = getpid();
+    static_cast<void>(signal(SIGCHLD, SIG_DFL));  // where it is ignored, nobody can wait for a child
     pid_ = fork();
     if (pid_ == 0) become(argv, parent, complaint[1]);
     error = pid_ < 0 ? errno : 0;

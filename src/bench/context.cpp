@@ -49,13 +49,18 @@ void set_device(BenchContext& context, const Device& device) {
 
 }  // namespace
 
+std::string command_of(const BenchOptions& options) {
+  std::string command = "fmha_bwd bench";
+  for (const std::string& word : options.given) command += " " + shell_quoted(word);
+  return command;
+}
+
 BenchContext context_of(const BenchOptions& options, const Device* device, const DeviceFacts* facts,
                         const std::string& absence) {
   BenchContext context;
   context.version = version();
   context.revision = revision();
-  context.command = "fmha_bwd bench";
-  for (const std::string& word : options.given) context.command += " " + shell_quoted(word);
+  context.command = command_of(options);
   context.started = now_text();
   context.host = host_name();
   context.cpu = cpu_model();

@@ -8,6 +8,9 @@
 
 namespace fmha_bwd {
 
+/// The whole command line.
+std::string command_of(const BenchOptions& options);
+
 /// Of a run on `device`, or of the reference on this machine's CPU where that is nullptr. `facts` are what
 /// its vendor's library says, nullptr where there is none; `absence` then says why.
 BenchContext context_of(const BenchOptions& options, const Device* device, const DeviceFacts* facts,

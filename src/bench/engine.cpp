@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <iostream>
 #include <map>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -32,9 +34,15 @@ class Silent final : public benchmark::BenchmarkReporter {
 /// before. Throws Error (bad_usage) for one that Google Benchmark leaves.
 void initialize(const BenchOptions& options, bool again) {
   // Neither the environment nor an earlier run of this process says anything else.
-  std::vector<std::string> words = {"--benchmark_enable_random_interleaving=true", "--benchmark_filter=.",
-                                    "--benchmark_min_warmup_time=0", "--benchmark_format=console",
-                                    "--benchmark_out="};
+  std::vector<std::string> words = {"--benchmark_enable_random_interleaving=true",
+                                    "--benchmark_filter=.",
+                                    "--benchmark_min_warmup_time=0",
+                                    "--benchmark_format=console",
+                                    "--benchmark_out=",
+                                    "--benchmark_out_format=json",
+                                    "--benchmark_time_unit=ms",
+                                    "--benchmark_list_tests=false",
+                                    "--benchmark_perf_counters="};
   words.insert(words.end(), options.google.begin(), options.google.end());
   if (again) words.push_back("--benchmark_out=");
   static std::array<char, 9> program = {"fmha_bwd"};  // Google Benchmark keeps the address
@@ -94,6 +102,9 @@ class Engine::Implementation {
     benchmark::ClearRegisteredBenchmarks();
     progress_ = nullptr;
     if (failure_) std::rethrow_exception(failure_);
+    if (options_.google_prints && !std::cout.flush()) {
+      throw Error(ExitCode::device_error, "cannot write to stdout");
+    }
     return visits_;
   }
 
@@ -144,8 +155,13 @@ class Engine::Implementation {
     } catch (const Error& error) {
       item.error = error.what();
       item.exit_code = static_cast<int>(error.code());
-      item.rounds.clear();
+    } catch (const std::bad_alloc&) {
+      item.error = "out of host memory";
+      item.exit_code = static_cast<int>(ExitCode::device_error);
     }
+    if (item.error.empty()) return;
+    item.rounds.clear();
+    runs_.close(item);
   }
 
   void report(const BenchCase& item, benchmark::State& state) const {

@@ -12,6 +12,7 @@
 #include "bench/merge.h"
 #include "bench/results_json.h"
 #include "src/bench/children.h"
+#include "src/bench/context.h"
 #include "src/options.h"
 #include "src/options/values.h"
 #include "src/report/report.h"
@@ -56,6 +57,30 @@ void wait_for(std::vector<Part>& parts, std::int64_t rounds, Progress& progress)
 
 bool was_killed(const Part& part) { return *part.code >= 128; }
 
+/// "NVIDIA H200 sm_90"; the request itself where no device answers to it.
+std::string model_of(const std::string& device, const std::vector<Platform>& platforms) {
+  if (device == "cpu") return device;
+  const DeviceRequest request = device_request(device);
+  for (const Platform& platform : platforms) {
+    if (platform.name != request.platform) continue;
+    for (const Device& found : platform.devices) {
+      if (found.index == request.index.value_or(0)) return found.name + " " + found.arch;
+    }
+  }
+  return device;
+}
+
+/// Results are of one kind of device.
+void require_alike_devices(const std::vector<std::string>& devices, const std::vector<Platform>& platforms) {
+  for (const std::string& device : devices) {
+    const std::string first = model_of(devices.front(), platforms);
+    const std::string other = model_of(device, platforms);
+    if (first == other) continue;
+    refuse("--device", fmt::format("{} is '{}' and {} is '{}'; allowed are devices of one kind",
+                                   devices.front(), first, device, other));
+  }
+}
+
 /// What a shard would have of `whole`.
 BenchResults part_of(const BenchResults& whole, std::size_t index, std::size_t count) {
   BenchResults part = whole;
@@ -90,6 +115,7 @@ std::vector<std::string> devices_of(const std::string& device, const std::vector
     }
     for (const Device& found : platform->devices) devices.push_back(fmt::format("{}:{}", name, found.index));
   }
+  require_alike_devices(devices, platforms);
   return devices;
 }
 
@@ -137,6 +163,7 @@ BenchResults measure_in_parallel(const BenchOptions& options, const std::vector<
     }
   }
   BenchResults all = merge(joined);
+  all.context.command = command_of(options);
   if (options.output && *options.output != "-") write_file(*options.output, results_text(all));
   for (const Part& part : parts) fs::remove(part.file);
   return all;

@@ -18,9 +18,9 @@ namespace fmha_bwd {
 namespace {
 
 // Options of a run that a sweep has its own of, or that make no case.
-constexpr std::array<std::string_view, 10> kNotInSweeps = {
-    "--random", "--save",   "--save-on-failure", "--format", "--check-determinism",
-    "--warmup", "--repeat", "--verbose",         "--load",   "--version"};
+constexpr std::array<std::string_view, 12> kNotInSweeps = {
+    "--output", "--quiet",  "--random",  "--save", "--save-on-failure", "--format", "--check-determinism",
+    "--warmup", "--repeat", "--verbose", "--load", "--version"};
 
 void refuse_foreign(const Words& words) {
   for (const std::string& word : words) {
@@ -55,6 +55,9 @@ class Plan {
     for (Words words : sweep_words(line)) {
       const Operation operation = on_cpu_ ? take_reference(words) : Operation::backward;
       const Options options = options_of(words);
+      if (!cases_.empty() && options.arch != cases_.front().options.arch) {
+        refuse("--arch", "is not the same in all cases; allowed is one, since results are of one device");
+      }
       for (const MaskSpec& mask : options.masks) {
         PlannedCase planned{operation, options, {}};
         planned.options.masks = {mask};

@@ -18,9 +18,9 @@ constexpr std::array<std::string_view, 4> kLengths = {"--seqlen-q", "--seqlen-k"
                                                       "--seqlen-k-pad"};
 constexpr std::array<std::string_view, 8> kWholes = {
     "--batch", "--nhead", "--nhead-k", "--hdim", "--hdim-v", "--seed", "--dropout-seed", "--dropout-offset"};
-constexpr std::array<std::string_view, 13> kNames = {
-    "--dtype", "--layout",  "--bias",    "--fill", "--fill-do", "--kernel", "--arch",
-    "--scale", "--softcap", "--dropout", "--std",  "--mode",    "--verify"};
+constexpr std::array<std::string_view, 12> kNames = {"--dtype",   "--layout", "--bias",  "--fill",
+                                                     "--fill-do", "--kernel", "--scale", "--softcap",
+                                                     "--dropout", "--std",    "--mode",  "--verify"};
 constexpr std::array<std::string_view, 3> kFlags = {"--deterministic", "--alibi", "--sink"};
 
 template <std::size_t N>
@@ -49,7 +49,8 @@ std::vector<std::string> numbers_of(std::string_view option, const std::string& 
            fmt::format("'{}' is no range; allowed are FIRST:LAST:*FACTOR and FIRST:LAST:+STEP", text));
   }
   const auto first = whole_number<std::int64_t>(option, parts[0], 0, kMost);
-  const auto last = whole_number<std::int64_t>(option, parts[1], first, kMost);
+  const auto last = whole_number<std::int64_t>(option, parts[1], 0, kMost);
+  if (last < first) refuse(option, fmt::format("'{}' ends before it begins", text));
   const bool grows = parts[2].front() == '*';
   const bool has_sign = grows || parts[2].front() == '+';
   const auto by = whole_number<std::int64_t>(option, parts[2].substr(has_sign ? 1 : 0), grows ? 2 : 1, kMost);

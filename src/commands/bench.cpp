@@ -30,6 +30,11 @@ ExitCode list(const std::vector<PlannedCase>& planned, const Console& console) {
 }
 
 void check_outputs(const BenchOptions& options) {
+  require_distinct({{"--baseline", options.baseline},
+                    {"--output", options.output},
+                    {"--junit", options.gate.junit},
+                    {"--markdown", options.gate.markdown},
+                    {"--benchmark_out", options.google_output}});
   for (const auto* file : {&options.output, &options.gate.junit, &options.gate.markdown}) {
     if (*file && **file != "-") check_writable(**file);
   }
@@ -64,8 +69,16 @@ bool needs_more(const std::vector<std::string>& names, const BenchOptions& optio
 /// The worse of what the results say by themselves and of the comparison.
 ExitCode worse(ExitCode own, ExitCode compared) { return own == ExitCode::passed ? compared : own; }
 
+/// Where no table shows it.
+void tell_first_error(const BenchResults& results, const Console& console) {
+  const auto failed = std::find_if(results.cases.begin(), results.cases.end(),
+                                   [](const BenchCase& item) { return !item.error.empty(); });
+  if (failed != results.cases.end()) print_error(console, fmt::format("{}: {}", failed->name, failed->error));
+}
+
 void show(const BenchResults& results, const BenchOptions& options, const Console& console) {
   if (options.output == "-") return print(console, results_text(results));
+  if (options.quiet) tell_first_error(results, console);
   if (!options.quiet && !options.google_prints) print(console, run_table(results, console.out_colour));
 }
 
@@ -79,11 +92,11 @@ ExitCode compare_in_rounds(const BenchOptions& options, const Console& console) 
   const CompareSettings settings = compare_settings(options.gate);
   const auto measure = [&](const std::vector<std::string>& only) {
     Progress progress(progress_settings(options, console));
-    measure_ab(options, options.rounds, only, results, progress);
-    if (options.output && *options.output != "-") {
+    measure_ab(options, options.rounds, only, results, progress, [&] {
+      if (!options.output) return;
       write_file(*options.output, results_text(results.latest));
       write_file(*options.output + ".base", results_text(results.base));
-    }
+    });
   };
   measure({});
   require_alike(results.base, results.latest, options.gate.allow_unlike, console);
@@ -187,7 +200,8 @@ ExitCode bench_command(const std::vector<std::string>& words, const Console& con
   if (options.filter) planned = filtered(std::move(planned), *options.filter);
   if (planned.empty()) {
     throw Error(ExitCode::unsupported,
-                fmt::format("nothing to run: no case matches '{}'", options.filter.value_or("")));
+                options.filter ? fmt::format("nothing to run: no case matches '{}'", *options.filter)
+                               : "nothing to run: the case files have no cases");
   }
   const std::size_t all = planned.size();
   planned = cases_of(std::move(planned), options.shard);

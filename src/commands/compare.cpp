@@ -96,6 +96,14 @@ ExitCode compare_command(const std::vector<std::string>& words, const Console& c
     refuse("compare", "needs two results files, BASE and NEW; see --help");
   const CompareSettings settings = compare_settings(arguments.gate);
   const ComparisonReport report = report_of(arguments);
+  require_distinct({{"BASE", arguments.base},
+                    {"--output", report.output},
+                    {"--junit", report.junit},
+                    {"--markdown", report.markdown}});
+  require_distinct({{"NEW", arguments.latest},
+                    {"--output", report.output},
+                    {"--junit", report.junit},
+                    {"--markdown", report.markdown}});
   const BenchResults base = read_results(*arguments.base, "BASE");
   const BenchResults latest = read_results(*arguments.latest, "NEW");
   check_writable(report);

@@ -43,6 +43,21 @@ void declare(CLI::App& app, Arguments& a) {
   app.add_flag("-h,--help", a.help, "this text")->disable_flag_override();
 }
 
+/// What is missing to a whole sweep, a line each.
+std::vector<std::string> gaps_in(const BenchResults& results) {
+  std::vector<std::string> gaps;
+  std::int64_t next = 0;
+  for (const BenchCase& item : results.cases) {
+    if (item.index > next) gaps.push_back(fmt::format("no file has the case before {}", item.name));
+    next = item.index + 1;
+    const auto rounds = static_cast<std::int64_t>(item.rounds.size());
+    if (item.error.empty() && rounds < results.context.rounds) {
+      gaps.push_back(fmt::format("{} has {} of {} rounds", item.name, rounds, results.context.rounds));
+    }
+  }
+  return gaps;
+}
+
 }  // namespace
 
 ExitCode merge_command(const std::vector<std::string>& words, const Console& console,
@@ -70,7 +85,10 @@ ExitCode merge_command(const std::vector<std::string>& words, const Console& con
     console.err << fmt::format("{} cases of {} files in {}\n", whole.cases.size(), parts.size(),
                                *arguments.output);
   }
-  return exit_code_of(whole);
+  const ExitCode code = exit_code_of(whole);
+  const std::vector<std::string> gaps = gaps_in(whole);
+  for (const std::string& gap : gaps) print_error(console, gap);
+  return code == ExitCode::passed && !gaps.empty() ? ExitCode::unclear : code;
 }
 
 }  // namespace fmha_bwd

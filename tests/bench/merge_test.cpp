@@ -108,6 +108,7 @@ TEST(Merge, OfNothingIsRefused) {
 
 BenchResults that_ended(const std::vector<int>& codes) {
   BenchResults results = results_of_cases({case_of("fine", {1.0})});
+  results.context.rounds = 1;
   for (const int code : codes) results.cases.push_back(failed_case("failed", "why", code));
   return results;
 }
@@ -121,6 +122,14 @@ TEST(Merge, EndsAsItsWorstCase) {
   EXPECT_EQ(exit_code_of(that_ended({5})), ExitCode::unclear);
   EXPECT_EQ(exit_code_of(that_ended({0})), ExitCode::device_error);
   EXPECT_EQ(exit_code_of(that_ended({77})), ExitCode::device_error);
+}
+
+TEST(Merge, IsUnclearWhereACaseLacksRounds) {
+  BenchResults results = that_ended({});
+  results.context.rounds = 2;
+  EXPECT_EQ(exit_code_of(results), ExitCode::unclear);
+  results.cases.push_back(failed_case("failed", "why", 1));
+  EXPECT_EQ(exit_code_of(results), ExitCode::wrong_numbers);
 }
 
 TEST(Merge, IsUnsupportedWhereNothingRan) {

@@ -156,7 +156,7 @@ TEST(BenchOptions, RefusesValuesThatAreNotAllowed) {
           {{"--max-time", "x"}, "--max-time: 'x' is not a number"},
           {{"--warmup-time", "inf"}, "--warmup-time: 'inf' is not a finite number"},
           {{"--warmup-time", "nan"}, "--warmup-time: 'nan' is not a finite number"},
-          {{"--min-time", "9"}, "--max-time: 5 is less than --min-time 9"},
+          {{"--min-time", "9"}, "--min-time: 9 is more than --max-time 5"},
           {{"--shard", "3/2"}, "--shard: 3 is not in 1..2"},
           {{"--shard", "1/2", "--baseline", "b.json"},
            "--baseline: has the cases of all shards; allowed without --shard, or compare the merged results"},
