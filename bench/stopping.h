@@ -20,7 +20,7 @@ inline constexpr double kSteadyDeviation = 0.005;
 /// The medians of all samples and of their first half differ by less than this share of the former where the
 /// estimate has settled. Looked at from kSettledSamples on.
 inline constexpr double kSettledChange = 0.001;
-inline constexpr std::size_t kSettledSamples = 40;
+inline constexpr std::size_t kSettledSamples = 30;
 
 /// Why `samples` (milliseconds) are enough after `device_seconds` of measured passes and `host_seconds` in
 /// all: "fixed count", "steady" (at least least_samples in min_seconds, and they deviate little), "settled"

@@ -83,7 +83,7 @@ void declare(CLI::App& app, Texts& texts, BenchOptions& options) {
       "so many samples a round, for gates [until they are steady]");
   add(kSampling, "--min-time", "SECONDS", texts.min_time,
       "device time of a case, over its rounds, at least [0.5]");
-  add(kSampling, "--max-time", "SECONDS", texts.max_time, "time of a case's rounds, at most [5]");
+  add(kSampling, "--max-time", "SECONDS", texts.max_time, "time of a case's rounds, at most [9]");
   add(kSampling, "--warmup-time", "SECONDS", texts.warmup_time, "passes before each round [0.1]");
 
   constexpr const char* kResults = "Results";

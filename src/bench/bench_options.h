@@ -21,7 +21,7 @@ struct BenchOptions {
   std::int64_t rounds = 9;              // of each case
   std::optional<std::int64_t> samples;  // of each kind in a round; nothing: the stopping rule
   double min_seconds = 0.5;             // device time of a case, over its rounds
-  double max_seconds = 5.0;             // of a case, over its rounds
+  double max_seconds = 9.0;             // of a case, over its rounds
   double warmup_seconds = 0.1;          // before each round
   Shard shard;
   bool resume = false;

@@ -83,12 +83,18 @@ TEST(Sampler, TakesNoBatchesAndNoGraphsWhereBatchesMeanNothing) {
   EXPECT_EQ(time_of(round), 0.1);
 }
 
-TEST(Sampler, ReplaysGraphsOfAtMost64PassesWherePassesAreShort) {
+TEST(Sampler, ReplaysGraphsOfAsManyPassesAsABatchWherePassesAreShort) {
   FakeSubject subject(0.0625);
   const Round round = sample_round(subject, fixed(2));
   EXPECT_EQ(round.batch_passes, 160);
-  EXPECT_THAT(subject.asked_graphs, ElementsAre(64, 64, 64));  // the first is not timed
+  EXPECT_THAT(subject.asked_graphs, ElementsAre(160, 160, 160));  // the first is not timed
   EXPECT_THAT(round.graph_ms, ElementsAre(0.03125, 0.03125));
+}
+
+TEST(Sampler, AGraphHas512PassesAtMost) {
+  FakeSubject subject(0.015625);
+  EXPECT_EQ(sample_round(subject, fixed(1)).batch_passes, 640);
+  EXPECT_THAT(subject.asked_graphs, ElementsAre(512, 512));
 }
 
 TEST(Sampler, ReplaysNoGraphsFromAQuarterOfAMillisecondOn) {

@@ -47,10 +47,10 @@ TEST(Stopping, SteadyIsLessThanHalfAPercentOfDeviation) {
   EXPECT_EQ(why_stop(samples_of(10, 0.0051), 2.0, 2.0, rule()), std::nullopt);
 }
 
-TEST(Stopping, AMedianThatNoLongerMovesHasSettledFromFortySamplesOn) {
-  EXPECT_EQ(why_stop(samples_of(38, 0.1), 2.0, 2.0, rule()), std::nullopt);
-  EXPECT_EQ(why_stop(samples_of(40, 0.1), 2.0, 2.0, rule()), Why("settled"));
-  EXPECT_EQ(why_stop(samples_of(40, 0.1), 0.5, 2.0, rule()), std::nullopt);
+TEST(Stopping, AMedianThatNoLongerMovesHasSettledFromThirtySamplesOn) {
+  EXPECT_EQ(why_stop(samples_of(28, 0.1), 2.0, 2.0, rule()), std::nullopt);
+  EXPECT_EQ(why_stop(samples_of(32, 0.1), 2.0, 2.0, rule()), Why("settled"));
+  EXPECT_EQ(why_stop(samples_of(32, 0.1), 0.5, 2.0, rule()), std::nullopt);
 }
 
 TEST(Stopping, AMedianThatMovesByAThousandthHasNotSettled) {
