@@ -45,7 +45,8 @@ double pairs_of_all_heads(const Problem& problem, std::int64_t pairs) {
 }  // namespace
 
 double backward_flops(const Problem& problem, std::int64_t pairs) {
-  return pairs_of_all_heads(problem, pairs) * static_cast<double>(3 * 2 * problem.hdim_q + 2 * 2 * problem.hdim_v);
+  return pairs_of_all_heads(problem, pairs) *
+         static_cast<double>(3 * 2 * problem.hdim_q + 2 * 2 * problem.hdim_v);
 }
 
 double forward_flops(const Problem& problem, std::int64_t pairs) {

@@ -19,7 +19,8 @@ bool has_settled(const std::vector<double>& samples) {
 std::optional<std::string_view> why_stop(const std::vector<double>& samples, double device_seconds,
                                          double host_seconds, const StoppingRule& rule) {
   if (rule.fixed_count) {
-    return samples.size() >= *rule.fixed_count ? std::optional<std::string_view>("fixed count") : std::nullopt;
+    return samples.size() >= *rule.fixed_count ? std::optional<std::string_view>("fixed count")
+                                               : std::nullopt;
   }
   if (samples.size() >= rule.least_samples && device_seconds >= rule.min_seconds) {
     if (relative_mad(samples) < kSteadyDeviation) return "steady";

@@ -40,8 +40,9 @@ struct BenchReport {
 /// Labels the runs and the baseline, and names the report after the devices where its title is empty.
 void add_labels(BenchReport& report);
 
-/// Each case of each run beside the baseline's of the same name, as bench/compare.h compares them by its default
-/// settings, then the baseline's cases that the run lacks. Times of unlike runs (bench/alike.h) are not judged.
+/// Each case of each run beside the baseline's of the same name, as bench/compare.h compares them by its
+/// default settings, then the baseline's cases that the run lacks. Times of unlike runs (bench/alike.h) are
+/// not judged.
 std::vector<ComparedCase> beside_baseline(const BenchReport& report);
 
 /// Rounds of the case in which the device was throttled.
