@@ -1,10 +1,10 @@
 #include "src/bench/plan.h"
 
 #include <fmt/format.h>
+#include <regex.h>
 
 #include <algorithm>
 #include <array>
-#include <regex>
 #include <set>
 #include <string_view>
 
@@ -137,12 +137,13 @@ Shard shard_from(const std::string& text) {
 
 bool name_matches(const std::string& name, const std::string& expression) {
   const bool inverted = expression.starts_with('-');
-  try {
-    const std::regex regex(expression.substr(inverted ? 1 : 0), std::regex::extended);
-    return std::regex_search(name, regex) != inverted;
-  } catch (const std::regex_error&) {
+  regex_t regex = {};
+  if (regcomp(&regex, expression.c_str() + (inverted ? 1 : 0), REG_EXTENDED | REG_NOSUB) != 0) {
     refuse("--benchmark_filter", fmt::format("'{}' is no regular expression", expression));
   }
+  const bool found = regexec(&regex, name.c_str(), 0, nullptr, 0) == 0;
+  regfree(&regex);
+  return found != inverted;
 }
 
 std::vector<PlannedCase> filtered(std::vector<PlannedCase> all, const std::string& expression) {
