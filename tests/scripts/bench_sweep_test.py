@@ -92,9 +92,13 @@ class Killed(BenchSweep):
         chance = random.Random(SEED)
         kills = kills_midway = 0
         before = {}
+        begin = time.monotonic()
+        self.finish(self.start())
+        whole = time.monotonic() - begin
+        self.out.unlink()
         while kills < self.KILLS:
             process = self.start()
-            time.sleep(chance.uniform(0.0, 0.25))
+            time.sleep(chance.uniform(0.0, whole))
             process.kill()
             if process.wait() == 0:  # it was done before
                 self.finish(process)
