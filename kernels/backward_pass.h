@@ -10,8 +10,8 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM {
 /// Puts zero_dq, dot_do_o, dq_dk_dv and convert_dq into `stream`. `after` is called behind each of the four.
 /// Throws Error (device_error) where a launch cannot start.
 template <class After>
-void enqueue_backward(const Problem& problem, const Family& family, const MaskRule& rule,
-                      const DeviceTensors& tensors, hipStream_t stream, const After& after) {
+void enqueue_stages(const Problem& problem, const Family& family, const MaskRule& rule,
+                    const DeviceTensors& tensors, hipStream_t stream, const After& after) {
   family.zero_dq(problem, tensors, stream);
   after();
   family.dot_do_o(problem, tensors, stream);
@@ -21,9 +21,9 @@ void enqueue_backward(const Problem& problem, const Family& family, const MaskRu
   if (family.dq_acc_bytes(problem) > 0) family.convert_dq(problem, tensors, stream);
   after();
 }
-inline void enqueue_backward(const Problem& problem, const Family& family, const MaskRule& rule,
-                             const DeviceTensors& tensors, hipStream_t stream) {
-  enqueue_backward(problem, family, rule, tensors, stream, [] {});
+inline void enqueue_stages(const Problem& problem, const Family& family, const MaskRule& rule,
+                           const DeviceTensors& tensors, hipStream_t stream) {
+  enqueue_stages(problem, family, rule, tensors, stream, [] {});
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM

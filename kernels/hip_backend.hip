@@ -123,7 +123,7 @@ class HipSession final : public Session {
     const MaskRule rule = rule_on_device(mask);
     start_.record(stream_);
     std::size_t stage = 0;
-    enqueue_backward(problem_, family_, rule, tensors(), stream_, [&] { stages_[stage++].record(stream_); });
+    enqueue_stages(problem_, family_, rule, tensors(), stream_, [&] { stages_[stage++].record(stream_); });
     stream_.synchronize();
     BackwardTimes times;
     times.zero_dq = stages_[0].since(start_);

@@ -183,7 +183,7 @@ void enqueue_backward(const fmha_bwd_problem& given, const char* name, const Dev
   const Family& family = family_for(request, name);
   require<2>({{{"dq_acc", tensors.dq_acc, family.dq_acc_bytes(problem) > 0},
                {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
-  enqueue_backward(problem, family, mask, tensors, stream);
+  enqueue_stages(problem, family, mask, tensors, stream);
 }
 
 /// Runs `body`; 0, or the exit code of what it threw, whose text goes to `message`.

@@ -81,7 +81,7 @@ class PassTimer {
  private:
   void enqueue(std::int64_t passes) {
     for (std::int64_t pass = 0; pass < passes; ++pass) {
-      enqueue_backward(problem_, family_, rule_, sets_[next_]->tensors(), stream_);
+      enqueue_stages(problem_, family_, rule_, sets_[next_]->tensors(), stream_);
       next_ = (next_ + 1) % sets_.size();
       slowdown_.enqueue(stream_);
     }
