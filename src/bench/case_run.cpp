@@ -36,7 +36,8 @@ CaseRuns::CaseRuns(const BenchOptions& options, const Decorate& decorate)
     : options_(options), decorate_(decorate) {}
 
 Backend& CaseRuns::backend(const std::string& device, const std::optional<std::string>& arch) {
-  const DeviceChoice choice = choose_device(device, arch, platforms());
+  if (platforms_.empty()) platforms_ = platforms();
+  const DeviceChoice choice = choose_device(device, arch, platforms_);
   std::unique_ptr<Backend>& opened = backends_[{choice.platform, choice.index}];
   if (!opened) {
     opened = open_backend(choice.platform, choice.index);

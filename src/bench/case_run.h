@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "bench/sampler.h"
 #include "kernels/backend.h"
@@ -43,6 +44,7 @@ class CaseRuns {
 
   const BenchOptions& options_;
   const Decorate& decorate_;
+  std::vector<Platform> platforms_;  // asked for when a device is
   std::map<std::pair<std::string, int>, std::unique_ptr<Backend>> backends_;
   std::set<std::string> verified_;  // by name
   // Kept from one round to the next, until memory is short.

@@ -7,17 +7,14 @@
 #include <array>
 #include <exception>
 #include <iostream>
-#include <map>
 #include <new>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "bench/telemetry/clock_watch.h"
-#include "kernels/peak.h"
 #include "src/bench/case_run.h"
 #include "src/bench/context.h"
-#include "src/device_choice.h"
 #include "src/options/values.h"
 
 namespace fmha_bwd {
@@ -63,9 +60,9 @@ void skip(benchmark::State& state, const std::string& why) {
 
 class Engine::Implementation {
  public:
-  Implementation(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
+  Implementation(const BenchOptions& options, const std::vector<PlannedCase>& planned,
                  const Decorate& decorate)
-      : options_(options), planned_(planned), console_(console), runs_(options, decorate) {
+      : options_(options), planned_(planned), runs_(options, decorate) {
     if (!options.on_cpu()) {
       Backend& backend =
           planned.empty() ? runs_.backend(options.device, std::nullopt) : runs_.backend_of(planned.front());
@@ -82,14 +79,12 @@ class Engine::Implementation {
   const BenchContext& context() const { return context_; }
   bool watches() const { return watch_.has_value(); }
 
-  std::size_t run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only) {
+  std::size_t run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only,
+                  Progress& progress) {
     initialize(options_, again_);
     store_ = &store;
     rounds_ = rounds;
     const std::int64_t visits = register_cases(only);
-    const bool shows = console_.err_is_terminal && !options_.quiet;
-    Progress progress(
-        {.out = shows ? &console_.err : nullptr, .width = console_.err_width, .estimates = true});
     progress_ = &progress;
     progress.expect(visits);
     Silent silent;
@@ -176,7 +171,6 @@ class Engine::Implementation {
 
   const BenchOptions& options_;
   const std::vector<PlannedCase>& planned_;
-  const Console& console_;
   CaseRuns runs_;
   OpenedWatch opened_;
   std::optional<ClockWatch> watch_;
@@ -189,17 +183,17 @@ class Engine::Implementation {
   bool again_ = false;  // run() was called before
 };
 
-Engine::Engine(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
-               const Decorate& decorate)
-    : implementation_(std::make_unique<Implementation>(options, planned, console, decorate)) {}
+Engine::Engine(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Decorate& decorate)
+    : implementation_(std::make_unique<Implementation>(options, planned, decorate)) {}
 Engine::~Engine() = default;
 
 const BenchContext& Engine::context() const { return implementation_->context(); }
 
 bool Engine::watches() const { return implementation_->watches(); }
 
-std::size_t Engine::run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only) {
-  return implementation_->run(store, rounds, only);
+std::size_t Engine::run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only,
+                        Progress& progress) {
+  return implementation_->run(store, rounds, only, progress);
 }
 
 }  // namespace fmha_bwd

@@ -11,7 +11,6 @@
 #include "src/bench/store.h"
 #include "src/program.h"
 #include "src/progress.h"
-#include "src/terminal.h"
 
 namespace fmha_bwd {
 
@@ -19,8 +18,7 @@ namespace fmha_bwd {
 class Engine {
  public:
   /// Throws Error as choose_device does.
-  Engine(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
-         const Decorate& decorate);
+  Engine(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Decorate& decorate);
   ~Engine();
 
   const BenchContext& context() const;
@@ -33,7 +31,8 @@ class Engine {
   /// rounds. `only`: the numbers of the cases to visit; empty: all. The store is saved after every round.
   /// Returns the number of visits. Throws Error: bad_usage for options that Google Benchmark does not know,
   /// device_error where the results cannot be saved.
-  std::size_t run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only = {});
+  std::size_t run(ResultsStore& store, std::int64_t rounds, const std::vector<std::size_t>& only,
+                  Progress& progress);
 
  private:
   class Implementation;

@@ -94,11 +94,7 @@ BenchResults part_of(const BenchResults& whole, std::size_t index, std::size_t c
 
 std::vector<std::string> devices_of(const std::string& device, const std::vector<Platform>& platforms) {
   std::vector<std::string> devices;
-  std::size_t begin = 0;
-  while (begin <= device.size()) {
-    const std::size_t end = std::min(device.find(',', begin), device.size());
-    const std::string one = device.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& one : split(device, ',')) {
     if (!one.ends_with(":all")) {
       if (one != "cpu") static_cast<void>(device_request(one));
       devices.push_back(one);

@@ -28,17 +28,6 @@ bool is_in(const std::array<std::string_view, N>& names, std::string_view name) 
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 /// "128:8192:*2" as numbers; a text without a colon stays as it is.
 std::vector<std::string> numbers_of(std::string_view option, const std::string& text) {
   if (text.find(':') == std::string::npos) return {text};

@@ -145,7 +145,8 @@ ExitCode compare_with(const BenchResults& base, const BenchOptions& options, Eng
     for (std::size_t i = 0; i < store.results().cases.size(); ++i) {
       if (contains(unclear, store.results().cases[i].name)) numbers.push_back(i);
     }
-    engine.run(store, 2 * options.rounds, numbers);
+    Progress progress(progress_settings(options, console));
+    engine.run(store, 2 * options.rounds, numbers, progress);
     comparison = compare(base, store.results(), settings);
   }
   return report_comparison(comparison, comparison_report(options), console);
@@ -154,7 +155,7 @@ ExitCode compare_with(const BenchResults& base, const BenchOptions& options, Eng
 ExitCode measure(const BenchOptions& options, const std::vector<PlannedCase>& planned, const Console& console,
                  const Decorate& decorate) {
   const std::optional<BenchResults> base = baseline_of(options);
-  Engine engine(options, planned, console, decorate);
+  Engine engine(options, planned, decorate);
   if (base) {
     require_alike({base->context, {}}, {engine.context(), {}}, options.gate.allow_unlike, console);
   }
@@ -165,7 +166,10 @@ ExitCode measure(const BenchOptions& options, const std::vector<PlannedCase>& pl
     console.err << fmt::format("clock, power and throttling are not watched: {}\n",
                                engine.context().telemetry);
   }
-  engine.run(store, options.rounds);
+  {
+    Progress progress(progress_settings(options, console));
+    engine.run(store, options.rounds, {}, progress);
+  }
   store.save();
   show(store.results(), options, console);
   const ExitCode own = exit_code_of(store.results());
@@ -180,7 +184,7 @@ ExitCode empty_shard(const BenchOptions& options, std::size_t all, const Console
                                options.shard.count, all);
   }
   const std::vector<PlannedCase> none;
-  const Engine engine(options, none, console, decorate);
+  const Engine engine(options, none, decorate);
   const BenchResults nothing{engine.context(), {}};
   if (options.output == "-") print(console, results_text(nothing));
   if (options.output && *options.output != "-") write_file(*options.output, results_text(nothing));

@@ -41,6 +41,9 @@ std::vector<std::int64_t> whole_numbers(std::string_view option, const std::stri
 
 float finite_number(std::string_view option, const std::string& text);
 
+/// What stands between separators; one part at least, and parts may be empty.
+std::vector<std::string> split(const std::string& text, char separator);
+
 /// As a word for a POSIX shell: as it is, or between quotes.
 std::string shell_quoted(const std::string& text);
 
