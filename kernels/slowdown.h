@@ -13,7 +13,7 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
 #ifdef FMHA_BWD_TEST_SLOWDOWN
 
-inline __global__ void spin(long long cycles) {
+static __global__ void spin(long long cycles) {
   const long long start = clock64();
   while (clock64() - start < cycles) {
   }
