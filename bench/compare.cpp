@@ -30,6 +30,17 @@ std::vector<double> times_of(const BenchCase& item) {
   return times;
 }
 
+/// Of a pass in each round, in millions; nothing where a round does not know its clock.
+std::optional<std::vector<double>> megacycles_of(const BenchCase& item) {
+  std::vector<double> cycles;
+  for (const Round& round : item.rounds) {
+    const double clock = round.telemetry.clock_mhz.value_or(0.0);
+    if (!(clock > 0.0)) return std::nullopt;
+    cycles.push_back(time_of(round) * clock * 1e-3);
+  }
+  return cycles;
+}
+
 bool is_time(double milliseconds) { return std::isfinite(milliseconds) && milliseconds > 0.0; }
 
 std::optional<double> measured_time(const BenchCase& item) {
@@ -78,6 +89,15 @@ std::vector<double> scaled(std::vector<double> times, double factor) {
   return times;
 }
 
+std::optional<Cycles> cycles_between(const BenchCase& base, const BenchCase& latest,
+                                     const CompareSettings& settings) {
+  const auto before = megacycles_of(base);
+  const auto now = megacycles_of(latest);
+  if (!before || !now) return std::nullopt;
+  return Cycles{.ratio = median(*now) / median(*before),
+                .interval = median_ratio_interval(*now, *before, settings.bootstrap)};
+}
+
 /// How far apart two sides are, p not yet adjusted.
 Effect effect_between(const BenchCase& base, const BenchCase& latest, const CompareSettings& settings) {
   const std::vector<double> before = times_of(base);
@@ -85,7 +105,8 @@ Effect effect_between(const BenchCase& base, const BenchCase& latest, const Comp
   return {.ratio = median(now) / median(before),
           .interval = median_ratio_interval(now, before, settings.bootstrap),
           .p_slower = p_of_larger(now, scaled(before, 1.0 + settings.max_slowdown)),
-          .p_faster = p_of_larger(scaled(before, 1.0 - settings.max_slowdown), now)};
+          .p_faster = p_of_larger(scaled(before, 1.0 - settings.max_slowdown), now),
+          .cycles = cycles_between(base, latest, settings)};
 }
 
 bool is_unsupported(const BenchCase& item) {
@@ -145,8 +166,10 @@ std::int64_t rounds_needed(std::int64_t compared, const CompareSettings& setting
 void judge(CaseComparison& item, std::int64_t compared, const CompareSettings& settings) {
   const Effect& effect = *item.effect;
   const double limit = 1.0 + settings.max_slowdown;
+  const bool same_cycles = effect.cycles && effect.cycles->interval.high <= limit;
   if (effect.p_slower < settings.alpha && effect.interval.low > limit) {
-    item.verdict = CaseVerdict::slower;
+    if (!same_cycles) item.verdict = CaseVerdict::slower;
+    if (same_cycles) item.reason = "the clock was lower: a pass takes as many cycles as before";
   } else if (effect.p_faster < settings.alpha && effect.interval.high < 1.0 - settings.max_slowdown) {
     item.verdict = CaseVerdict::faster;
   } else if (least_p(item.base_rounds, item.latest_rounds) * static_cast<double>(compared) >=
@@ -155,6 +178,9 @@ void judge(CaseComparison& item, std::int64_t compared, const CompareSettings& s
                               compared, settings.alpha, rounds_needed(compared, settings));
   } else if (effect.interval.high <= limit) {
     item.verdict = CaseVerdict::same;
+  } else if (same_cycles && effect.interval.low <= limit) {
+    item.verdict = CaseVerdict::same;
+    item.reason = "by its cycles: the clock changed";
   } else {
     item.reason =
         fmt::format("a slowdown beyond {:.4g}% is neither shown nor excluded", settings.max_slowdown * 100.0);

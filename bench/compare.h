@@ -10,6 +10,11 @@
 // It is faster where the mirror image of both holds: the opposite p, and the interval below 1 - max_slowdown.
 // It is the same where the interval excludes a slowdown beyond max_slowdown: its upper end is at most
 // 1 + max_slowdown. All else is unclear, with the reason.
+//
+// Where both sides know their clocks, the same interval is made of cycles, time x clock. A GPU at its power
+// cap changes its clock by several percent from one minute to the next, and cycles do not see that. Where
+// they exclude a slowdown beyond max_slowdown, times that say nothing are the same, and times that are slower
+// are unclear: it was the clock that changed.
 #pragma once
 
 #include <array>
@@ -51,19 +56,26 @@ inline constexpr std::array<CaseVerdict, 6> kCaseVerdicts = {CaseVerdict::slower
 /// "slower", "unclear", "missing", "new", "faster" or "same".
 std::string_view name_of(CaseVerdict verdict);
 
+/// Cycles of a pass on the new side over those on the base's, as Effect has the times.
+struct Cycles {
+  double ratio = 0.0;
+  Interval interval;
+};
+
 /// How far apart the two sides are.
 struct Effect {
-  double ratio = 0.0;     // median(new) / median(base)
-  Interval interval;      // of the ratio
-  double p_slower = 0.0;  // adjusted, that the new times are larger by no more than max_slowdown
-  double p_faster = 0.0;  // adjusted, that they are smaller by no more than that
+  double ratio = 0.0;            // median(new) / median(base)
+  Interval interval;             // of the ratio
+  double p_slower = 0.0;         // adjusted, that the new times are larger by no more than max_slowdown
+  double p_faster = 0.0;         // adjusted, that they are smaller by no more than that
+  std::optional<Cycles> cycles;  // nothing where a round of either side does not know its clock
 };
 
 struct CaseComparison {
   std::string name;
   std::string command;  // the shortest that runs this case
   CaseVerdict verdict = CaseVerdict::unclear;
-  std::string reason;             // of unclear, missing and new; else empty
+  std::string reason;             // of unclear, missing and new, and of some that are the same; else empty
   bool wrong_numbers = false;     // the new side failed its verification; the verdict is unclear
   std::optional<double> base_ms;  // median over rounds; nothing where it was not measured
   std::optional<double> latest_ms;

@@ -46,9 +46,9 @@ struct BenchContext {
   bool operator==(const BenchContext&) const = default;
 };
 
-/// What the device's library said while a round was measured; nothing where it says nothing.
+/// What the device and its vendor's library said while a round was measured; nothing where they say nothing.
 struct Telemetry {
-  std::optional<double> clock_mhz;      // median effective clock
+  std::optional<double> clock_mhz;      // median over the batches, or single passes where there are none
   std::optional<double> power_watts;    // largest
   std::optional<double> temperature_c;  // largest
   std::vector<std::string> throttle;    // reasons seen, like "power cap"; sorted, each once
@@ -66,7 +66,8 @@ struct Round {
   std::int64_t batch_passes = 0;  // in a batch
   std::string stopped;            // why no more samples: "fixed count", "steady", "settled" or "time is out"
   std::int64_t slow_clock = 0;    // samples discarded for a slow clock
-  bool throttled = false;         // more than may be discarded were slow: none was, and the round is in doubt
+  bool throttled = false;         // in doubt: more than may be discarded were slow, and none was; or heat, a
+                                  // brake or a fault of the hardware held the clock down
   Telemetry telemetry;
 
   bool operator==(const Round&) const = default;

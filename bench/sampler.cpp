@@ -23,7 +23,7 @@ constexpr std::int64_t kMostGraphPasses = 512;  // a graph holds each launch
 /// Samples of one kind, milliseconds a pass, with the clock that each was taken at.
 class Samples {
  public:
-  explicit Samples(const ClockWatch* watch) : watch_(watch) {}
+  Samples(Subject& subject, const ClockWatch* watch) : subject_(subject), watch_(watch) {}
 
   /// Adds what `measure` gives, milliseconds of `passes` passes; nothing where that is nothing.
   template <class Measure>
@@ -32,21 +32,22 @@ class Samples {
     const std::optional<double> total = measure();
     if (!total) return;
     times_.push_back(*total / static_cast<double>(passes));
-    intervals_.emplace_back(begin, now());
+    const Time end = now();
+    std::optional<double> clock = subject_.clock_mhz();
+    if (!clock && watch_ != nullptr) clock = watch_->clock_during(begin, end);
+    clocks_.push_back(clock);
     device_seconds_ += *total * 1e-3;
   }
 
   const std::vector<double>& times() const { return times_; }
   double device_seconds() const { return device_seconds_; }
 
-  /// The times without those of a slow clock, slower than those of this round or the earlier ones; `round`
-  /// counts them.
-  std::vector<double> kept(Round& round, const std::optional<double>& earlier_clock_mhz) const {
-    SampleClocks clocks;
-    for (const auto& [begin, end] : intervals_) {
-      clocks.push_back(watch_ == nullptr ? std::nullopt : watch_->clock_during(begin, end));
-    }
-    const SlowClocks slow = slow_clocks(clocks, std::max(reference_clock(clocks), earlier_clock_mhz));
+  /// The median.
+  std::optional<double> clock_mhz() const { return reference_clock(clocks_); }
+
+  /// The times without those of a slow clock; `round` counts them.
+  std::vector<double> kept(Round& round) const {
+    const SlowClocks slow = slow_clocks(clocks_, clock_mhz());
     round.throttled |= slow.throttled;
     round.slow_clock += static_cast<std::int64_t>(slow.discarded.size());
     std::vector<double> kept;
@@ -57,9 +58,10 @@ class Samples {
   }
 
  private:
+  Subject& subject_;
   const ClockWatch* watch_;
   std::vector<double> times_;
-  std::vector<std::pair<Time, Time>> intervals_;
+  SampleClocks clocks_;
   double device_seconds_ = 0.0;
 };
 
@@ -89,10 +91,11 @@ Round sample_round(Subject& subject, const SamplerSettings& settings, const Cloc
       pass_ms < settings.graph_below_ms ? std::min(round.batch_passes, kMostGraphPasses) : 0;
   if (graph_passes > 0 && !subject.graph(graph_passes)) graph_passes = 0;
 
-  Samples single(watch);
-  Samples batch(watch);
-  Samples graph(watch);
+  Samples single(subject, watch);
+  Samples batch(subject, watch);
+  Samples graph(subject, watch);
   const Samples& decisive = round.batch_passes > 0 ? batch : single;
+  static_cast<void>(subject.clock_mhz());
   const Time begin = now();
   std::optional<std::string_view> why;
   while (!why) {
@@ -105,10 +108,12 @@ Round sample_round(Subject& subject, const SamplerSettings& settings, const Cloc
     why = why_stop(decisive.times(), device_seconds, seconds_since(begin), settings.stopping);
   }
   round.stopped = *why;
-  round.single_ms = single.kept(round, settings.earlier_clock_mhz);
-  round.batch_ms = batch.kept(round, settings.earlier_clock_mhz);
-  round.graph_ms = graph.kept(round, settings.earlier_clock_mhz);
+  round.single_ms = single.kept(round);
+  round.batch_ms = batch.kept(round);
+  round.graph_ms = graph.kept(round);
   if (watch != nullptr) round.telemetry = watch->summary(begin, now());
+  round.telemetry.clock_mhz = decisive.clock_mhz();
+  round.throttled |= is_out_of_order(round.telemetry.throttle);
   return round;
 }
 

@@ -80,6 +80,9 @@ class Session {
   /// The same of passes that were recorded as one graph, without the gaps between launches; nothing where the
   /// platform has no graphs.
   virtual std::optional<double> time_graph(std::int64_t passes) = 0;
+  /// MHz that the multiprocessors ran at, on average since the last call, by their own counters. Nothing at
+  /// the first call, over less than a millisecond, and on platforms other than NVIDIA's.
+  virtual std::optional<double> clock_mhz() = 0;
   /// The bits of any tensor that the problem has, row-major and without padding whatever its layout.
   virtual HostTensor download(TensorId id) = 0;
   /// The tensors after whose end, or into whose padding, a kernel wrote.

@@ -150,6 +150,11 @@ class HipSession final : public Session {
     return timer().time_graph(passes);
   }
 
+  std::optional<double> clock_mhz() override {
+    select();
+    return timer().clock_mhz();
+  }
+
   HostTensor download(TensorId id) override {
     select();
     return tensor_from_device(memory_.downloaded(place_of(id, problem_).storage), id, problem_);

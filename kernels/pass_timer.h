@@ -11,6 +11,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/backward_pass.h"
+#include "kernels/effective_clock.h"
 #include "kernels/graph.h"
 #include "kernels/hip_check.h"
 #include "kernels/problem_memory.h"
@@ -35,7 +36,13 @@ class PassTimer {
   /// `first` has the inputs, O and LSE; it stays the owner's. `rule` is the device's.
   PassTimer(const Problem& problem, const Family& family, const MaskRule& rule, const ProblemMemory& first,
             CacheState cache, std::int64_t cache_bytes, const Stream& stream)
-      : problem_(problem), family_(family), rule_(rule), cache_(cache), stream_(stream), sets_({&first}) {
+      : problem_(problem),
+        family_(family),
+        rule_(rule),
+        cache_(cache),
+        stream_(stream),
+        clock_(stream),
+        sets_({&first}) {
     if (cache == CacheState::rotate) {
       const std::int64_t sets = rotated_sets(touched_bytes(problem, family), cache_bytes);
       owned_.reserve(static_cast<std::size_t>(sets - 1));
@@ -78,6 +85,9 @@ class PassTimer {
     return stopped();
   }
 
+  /// MHz, on average since the last call, as EffectiveClock has it.
+  std::optional<double> clock_mhz() { return clock_.since_last(); }
+
  private:
   void enqueue(std::int64_t passes) {
     for (std::int64_t pass = 0; pass < passes; ++pass) {
@@ -98,6 +108,7 @@ class PassTimer {
   MaskRule rule_;
   CacheState cache_;
   const Stream& stream_;
+  EffectiveClock clock_;
   std::vector<ProblemMemory> owned_;
   std::vector<const ProblemMemory*> sets_;
   std::size_t next_ = 0;

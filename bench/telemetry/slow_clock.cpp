@@ -16,8 +16,7 @@ std::optional<double> reference_clock(const SampleClocks& clocks) {
     if (is_known(clock)) known.push_back(*clock);
   }
   if (known.empty()) return std::nullopt;
-  const std::size_t rank = (9 * known.size() + 9) / 10;  // 0.9 of them, rounded up; from 1
-  const auto found = known.begin() + static_cast<std::ptrdiff_t>(rank) - 1;
+  const auto found = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
   std::nth_element(known.begin(), found, known.end());
   return *found;
 }
@@ -34,6 +33,12 @@ SlowClocks slow_clocks(const SampleClocks& clocks, std::optional<double> referen
     found = {{}, true};
   }
   return found;
+}
+
+bool is_out_of_order(const std::vector<std::string>& throttle) {
+  return std::any_of(throttle.begin(), throttle.end(), [](const std::string& reason) {
+    return reason != "power cap" && reason != "sync boost";
+  });
 }
 
 }  // namespace fmha_bwd

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace fmha_bwd {
@@ -16,9 +17,9 @@ inline constexpr double kSlowClock = 0.95;
 /// Of a round's samples, this share may be discarded.
 inline constexpr double kMostDiscarded = 0.2;
 
-/// The clock that a case's samples are held against: the 90th percentile (nearest rank) of the known ones.
-/// Nothing where none is known. Not the highest: a single boost before the load has heated up would make all
-/// others slow. Not the median: where most of the samples are slow, it is slow itself, and hides them.
+/// The clock that a round's samples are held against: the median (the higher of two in the middle) of the
+/// known ones; nothing where none is known. Not the highest that the device has or had: under its power cap
+/// a GPU runs heavy kernels well below that, always, and that is the state to be measured.
 std::optional<double> reference_clock(const SampleClocks& clocks);
 
 struct SlowClocks {
@@ -30,5 +31,9 @@ struct SlowClocks {
 /// whatever `most_discarded` is. Nothing is slow where there is no reference.
 SlowClocks slow_clocks(const SampleClocks& clocks, std::optional<double> reference,
                        double most_discarded = kMostDiscarded);
+
+/// Whether one of these reasons to throttle says that the device is not in the state that its load brings
+/// about: heat, a brake, hardware. A power cap does not.
+bool is_out_of_order(const std::vector<std::string>& throttle);
 
 }  // namespace fmha_bwd

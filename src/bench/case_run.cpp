@@ -49,10 +49,7 @@ Backend& CaseRuns::backend(const std::string& device, const std::optional<std::s
 Round CaseRuns::round(const PlannedCase& planned, BenchCase& item, ClockWatch* watch) {
   if (!verified_.contains(item.name)) verify(planned, item);
   verified_.insert(item.name);
-  SamplerSettings settings = options_.sampler();
-  for (const Round& before : item.rounds) {
-    settings.earlier_clock_mhz = std::max(settings.earlier_clock_mhz, before.telemetry.clock_mhz);
-  }
+  const SamplerSettings settings = options_.sampler();
   Subject& subject = subject_of(planned, item);
   if (watch == nullptr) return sample_round(subject, settings);
   watch->start();

@@ -1,5 +1,7 @@
 #include "src/bench/subjects.h"
 
+#include <malloc.h>
+
 #include <chrono>
 
 #include "reference/attention.h"
@@ -22,6 +24,7 @@ class DeviceSubject final : public Subject {
 
   double passes(std::int64_t passes) override { return session_->time_passes(passes); }
   std::optional<double> graph(std::int64_t passes) override { return session_->time_graph(passes); }
+  std::optional<double> clock_mhz() override { return session_->clock_mhz(); }
   bool has_batches() const override { return cache_ != CacheState::flush; }
 
  private:
@@ -29,10 +32,21 @@ class DeviceSubject final : public Subject {
   std::unique_ptr<Session> session_;
 };
 
+/// From now on memory that is freed stays with the process. glibc hands large blocks back to the system at
+/// once, and the faults of touching new ones are up to a third of a pass of the reference: a third that
+/// depends on which pages the process got.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
 class ReferenceSubject final : public Subject {
  public:
   explicit ReferenceSubject(const PlannedCase& planned)
       : planned_(planned), inputs_(draw_inputs(planned.options.problem, planned.options.fill)) {
+    keep_freed_memory();
     compute();
   }
 
@@ -46,6 +60,7 @@ class ReferenceSubject final : public Subject {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   }
   std::optional<double> graph(std::int64_t /*passes*/) override { return std::nullopt; }
+  std::optional<double> clock_mhz() override { return std::nullopt; }
   bool has_batches() const override { return false; }
 
  private:

@@ -10,12 +10,20 @@ using Json = nlohmann::ordered_json;
 
 Json number(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
 
+Json interval_json(const Interval& interval) { return {interval.low, interval.high}; }
+
+Json cycles_json(const std::optional<Cycles>& cycles) {
+  if (!cycles) return nullptr;
+  return {{"ratio", cycles->ratio}, {"interval", interval_json(cycles->interval)}};
+}
+
 Json effect_json(const std::optional<Effect>& effect) {
   if (!effect) return nullptr;
   return {{"ratio", effect->ratio},
-          {"interval", {effect->interval.low, effect->interval.high}},
+          {"interval", interval_json(effect->interval)},
           {"p_slower", effect->p_slower},
-          {"p_faster", effect->p_faster}};
+          {"p_faster", effect->p_faster},
+          {"cycles", cycles_json(effect->cycles)}};
 }
 
 Json case_json(const CaseComparison& item) {

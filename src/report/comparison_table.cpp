@@ -18,8 +18,9 @@ std::vector<Cell> row_of(const CaseComparison& item) {
     row.push_back({fmt::format("{:.4f}", item.effect->ratio)});
     row.push_back({fmt::format("{:.4f}..{:.4f}", item.effect->interval.low, item.effect->interval.high)});
     row.push_back({fmt::format("{:.2g}", p_of(item))});
+    row.push_back({item.effect->cycles ? fmt::format("{:.4f}", item.effect->cycles->ratio) : "-"});
   } else {
-    row.insert(row.end(), {{"-"}, {"-"}, {"-"}});
+    row.insert(row.end(), {{"-"}, {"-"}, {"-"}, {"-"}});
   }
   row.push_back({std::string(name_of(item.verdict)), style_of(item.verdict)});
   row.push_back({one_line(item.reason)});
@@ -35,6 +36,7 @@ std::string comparison_table(const Comparison& comparison, bool colour) {
                    {"ratio"},
                    {"interval"},
                    {"p"},
+                   {"cycles"},
                    {"verdict", Align::left},
                    {"reason", Align::left}});
   for (const CaseComparison& item : comparison.cases) columns.add(row_of(item));

@@ -82,6 +82,57 @@ TEST(Compare, NeedsTheTestBesidesTheInterval) {
   EXPECT_EQ(comparison.cases.at(0).verdict, CaseVerdict::unclear);
 }
 
+/// A case whose rounds all ran at that clock.
+BenchCase at_clock(const std::vector<double>& times, double mhz) {
+  BenchCase item = case_of("a", times);
+  for (Round& round : item.rounds) round.telemetry.clock_mhz = mhz;
+  return item;
+}
+
+TEST(Compare, IsUnclearWhereOnlyTheClockMadeACaseSlower) {
+  const Comparison comparison = compare_cases({at_clock(nine(1.0), 1700.0)}, {at_clock(nine(1.02), 1666.0)});
+  const CaseComparison& item = comparison.cases.at(0);
+  EXPECT_GT(item.effect->interval.low, 1.01);
+  EXPECT_NEAR(item.effect->cycles->ratio, 1.02 * 1666.0 / 1700.0, 1e-12);
+  EXPECT_EQ(item.verdict, CaseVerdict::unclear);
+  EXPECT_EQ(item.reason, "the clock was lower: a pass takes as many cycles as before");
+}
+
+TEST(Compare, FindsACaseThatNeedsMoreCyclesSlower) {
+  for (const double mhz : {1700.0, 1690.0, 1720.0}) {
+    EXPECT_EQ(compare_cases({at_clock(nine(1.0), 1700.0)}, {at_clock(nine(1.03), mhz)}).cases.at(0).verdict,
+              CaseVerdict::slower)
+        << mhz;
+  }
+}
+
+TEST(Compare, CallsACaseOfTheSameCyclesTheSameWhereItsTimesSayNothing) {
+  BenchCase latest = case_of("a", {});
+  std::vector<double> times;
+  for (int i = -4; i <= 4; ++i) {  // a clock that wanders by 4 %, and times that go with it
+    times.push_back(1.0 / (1.0 + 0.01 * i));
+    latest.rounds.push_back(round_of(times.back()));
+    latest.rounds.back().telemetry.clock_mhz = 1700.0 * (1.0 + 0.01 * i);
+  }
+  EXPECT_EQ(compare_times(nine(1.0), times).cases.at(0).verdict, CaseVerdict::unclear);
+  const CaseComparison item = compare_cases({at_clock(nine(1.0), 1700.0)}, {latest}).cases.at(0);
+  EXPECT_EQ(item.verdict, CaseVerdict::same);
+  EXPECT_EQ(item.reason, "by its cycles: the clock changed");
+}
+
+TEST(Compare, StaysUnclearWhereCyclesSayNothingEither) {
+  EXPECT_EQ(compare_cases({at_clock(nine(1.0), 1700.0)}, {at_clock(nine(1.01), 1700.0)}).cases.at(0).verdict,
+            CaseVerdict::unclear);
+}
+
+TEST(Compare, KnowsNoCyclesWhereARoundDoesNotKnowItsClock) {
+  BenchCase latest = at_clock(nine(1.02), 1666.0);
+  latest.rounds[4].telemetry.clock_mhz.reset();
+  const CaseComparison item = compare_cases({at_clock(nine(1.0), 1700.0)}, {latest}).cases.at(0);
+  EXPECT_FALSE(item.effect->cycles);
+  EXPECT_EQ(item.verdict, CaseVerdict::slower);
+}
+
 TEST(Compare, TakesTheRoundAsItsUnitHoweverManySamplesItHas) {
   BenchCase base = case_of("a", nine(1.0));
   BenchCase latest = case_of("a", nine(1.0));

@@ -30,12 +30,18 @@ class FakeSubject final : public Subject {
     return static_cast<double>(passes) * pass_ms_ * 0.5;
   }
   bool has_batches() const override { return batches; }
+  std::optional<double> clock_mhz() override {
+    if (clocks.empty()) return std::nullopt;
+    return clocks.at(asked_clocks++ % clocks.size());
+  }
 
   bool batches = true;
   bool has_graphs = true;
   std::size_t fails_at = 0;
   std::vector<std::int64_t> asked;
   std::vector<std::int64_t> asked_graphs;
+  std::vector<std::optional<double>> clocks;  // given in turn
+  std::size_t asked_clocks = 0;
 
  private:
   double pass_ms_;
@@ -143,6 +149,27 @@ TEST(Sampler, WithoutAWatchDiscardsNothing) {
   EXPECT_FALSE(round.throttled);
   EXPECT_EQ(round.telemetry, Telemetry{});
   EXPECT_THAT(round.batch_ms, Each(1.0));
+}
+
+TEST(Sampler, TellsTheClockOfBatchesByTheSubjectsOwnCounters) {
+  FakeSubject subject(1.0);
+  // Before the first sample, and after each: single passes and batches in turn.
+  subject.clocks = {std::nullopt, 1980.0, 1700.0, 1980.0, 1690.0, 1980.0, 1710.0};
+  const Round round = sample_round(subject, fixed(3));
+  EXPECT_EQ(subject.asked_clocks, 7U);
+  EXPECT_EQ(round.telemetry.clock_mhz, 1700.0);
+  EXPECT_FALSE(round.throttled);
+}
+
+TEST(Sampler, DiscardsABatchUnderASlowClock) {
+  FakeSubject subject(1.0);
+  subject.clocks.assign(21, 1700.0);
+  subject.clocks[4] = 1600.0;  // behind the second batch
+  const Round round = sample_round(subject, fixed(10));
+  EXPECT_EQ(round.slow_clock, 1);
+  EXPECT_THAT(round.batch_ms, SizeIs(9));
+  EXPECT_THAT(round.single_ms, SizeIs(10));
+  EXPECT_FALSE(round.throttled);
 }
 
 TEST(Sampler, LetsTheSubjectsErrorThrough) {

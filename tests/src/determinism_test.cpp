@@ -28,6 +28,7 @@ class CountingSession final : public Session {
   void prepare_timing(const MaskSpec& /*mask*/, CacheState /*cache*/) override {}
   double time_passes(std::int64_t /*passes*/) override { return 0.0; }
   std::optional<double> time_graph(std::int64_t /*passes*/) override { return std::nullopt; }
+  std::optional<double> clock_mhz() override { return std::nullopt; }
   HostTensor download(TensorId id) override {
     const Shape shape = shape_of(id, problem_);
     const float value = passes > changes_in_ && id == TensorId::dk ? 2.0F : 1.0F;

@@ -46,6 +46,7 @@ class FaultySession : public Session {
   }
   double time_passes(std::int64_t passes) override { return session_->time_passes(passes); }
   std::optional<double> time_graph(std::int64_t passes) override { return session_->time_graph(passes); }
+  std::optional<double> clock_mhz() override { return session_->clock_mhz(); }
 
   HostTensor download(TensorId id) override {
     HostTensor tensor = session_->download(id);

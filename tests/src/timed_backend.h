@@ -23,6 +23,7 @@ class TimedSession final : public FaultySession {
 
   double time_passes(std::int64_t passes) override { return static_cast<double>(passes) * time_(problem_); }
   std::optional<double> time_graph(std::int64_t /*passes*/) override { return std::nullopt; }
+  std::optional<double> clock_mhz() override { return std::nullopt; }
 
  private:
   Problem problem_;

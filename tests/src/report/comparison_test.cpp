@@ -27,7 +27,8 @@ CaseComparison measured(const std::string& name, CaseVerdict verdict, double bas
   item.base_ms = base;
   item.latest_ms = latest;
   item.base_rounds = item.latest_rounds = 9;
-  item.effect = {latest / base, {latest / base - 0.01, latest / base + 0.01}, 0.0002, 0.75};
+  item.effect = {latest / base, {latest / base - 0.01, latest / base + 0.01}, 0.0002, 0.75, {}};
+  if (latest > base) item.effect->cycles = Cycles{1.3, {1.29, 1.31}};
   return item;
 }
 
@@ -63,12 +64,14 @@ TEST(Comparison, ConcludesWithTheWorstFirst) {
 
 TEST(ComparisonTable, ShowsARowACaseAndTheConclusionLast) {
   const std::string table = comparison_table(every_verdict(), false);
-  EXPECT_THAT(table,
-              HasSubstr("  case   base ms  new ms   ratio        interval       p  verdict  reason\n"));
-  EXPECT_THAT(table, HasSubstr("  slow    2.0000  2.5000  1.2500  1.2400..1.2600  0.0002  slower\n"));
-  EXPECT_THAT(table, HasSubstr("  fast    2.0000  1.0000  0.5000  0.4900..0.5100    0.75  faster\n"));
-  EXPECT_THAT(table,
-              HasSubstr("  gone         -       -       -               -       -  missing  the new run"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("  case   base ms  new ms   ratio        interval       p  cycles  verdict  reason\n"));
+  EXPECT_THAT(table, HasSubstr("  slow    2.0000  2.5000  1.2500  1.2400..1.2600  0.0002  1.3000  slower\n"));
+  EXPECT_THAT(table, HasSubstr("  fast    2.0000  1.0000  0.5000  0.4900..0.5100    0.75       -  faster\n"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("  gone         -       -       -               -       -       -  missing  the new run"));
   EXPECT_THAT(table, HasSubstr("below 0.05, and 95% interval of the ratio above 1.01\n"));
   EXPECT_TRUE(table.ends_with("\n" + conclusion_of(every_verdict()) + "\n"));
 }
