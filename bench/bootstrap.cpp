@@ -58,6 +58,16 @@ class Resampler {
   std::vector<std::size_t> drawn_;  // how often each sample was
 };
 
+/// The percentile interval of `statistic`, which draws its resamples itself.
+template <class Statistic>
+Interval interval_of(const BootstrapSettings& settings, const Statistic& statistic) {
+  std::vector<double> drawn(static_cast<std::size_t>(settings.resamples));
+  for (double& value : drawn) value = statistic();
+  std::sort(drawn.begin(), drawn.end());
+  const auto beyond = static_cast<std::size_t>((1.0 - settings.confidence) / 2.0 * settings.resamples);
+  return {drawn[beyond], drawn[drawn.size() - 1 - beyond]};
+}
+
 }  // namespace
 
 Interval median_ratio_interval(const std::vector<double>& numerator, const std::vector<double>& denominator,
@@ -65,11 +75,13 @@ Interval median_ratio_interval(const std::vector<double>& numerator, const std::
   if (numerator.empty() || denominator.empty()) throw std::invalid_argument("bootstrap: an empty sample");
   Resampler above(numerator, Draws(settings.seed, 0));
   Resampler below(denominator, Draws(settings.seed, 1));
-  std::vector<double> ratios(static_cast<std::size_t>(settings.resamples));
-  for (double& ratio : ratios) ratio = above.median() / below.median();
-  std::sort(ratios.begin(), ratios.end());
-  const auto beyond = static_cast<std::size_t>((1.0 - settings.confidence) / 2.0 * settings.resamples);
-  return {ratios[beyond], ratios[ratios.size() - 1 - beyond]};
+  return interval_of(settings, [&] { return above.median() / below.median(); });
+}
+
+Interval median_interval(const std::vector<double>& samples, const BootstrapSettings& settings) {
+  if (samples.empty()) throw std::invalid_argument("bootstrap: an empty sample");
+  Resampler resampler(samples, Draws(settings.seed, 0));
+  return interval_of(settings, [&] { return resampler.median(); });
 }
 
 }  // namespace fmha_bwd

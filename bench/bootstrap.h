@@ -1,4 +1,4 @@
-// The bootstrap interval of a ratio of medians.
+// Bootstrap intervals of a ratio of medians, and of a median.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +24,8 @@ struct BootstrapSettings {
 /// std::invalid_argument where a sample is empty.
 Interval median_ratio_interval(const std::vector<double>& numerator, const std::vector<double>& denominator,
                                const BootstrapSettings& settings = {});
+
+/// The same of the median of one sample.
+Interval median_interval(const std::vector<double>& samples, const BootstrapSettings& settings = {});
 
 }  // namespace fmha_bwd

@@ -8,6 +8,7 @@
 
 #include "bench/holm.h"
 #include "bench/rank_test.h"
+#include "bench/signed_rank.h"
 #include "bench/statistics.h"
 
 namespace fmha_bwd {
@@ -28,17 +29,6 @@ std::vector<double> times_of(const BenchCase& item) {
   std::vector<double> times;
   for (const Round& round : item.rounds) times.push_back(time_of(round));
   return times;
-}
-
-/// Of a pass in each round, in millions; nothing where a round does not know its clock.
-std::optional<std::vector<double>> megacycles_of(const BenchCase& item) {
-  std::vector<double> cycles;
-  for (const Round& round : item.rounds) {
-    const double clock = round.telemetry.clock_mhz.value_or(0.0);
-    if (!(clock > 0.0)) return std::nullopt;
-    cycles.push_back(time_of(round) * clock * 1e-3);
-  }
-  return cycles;
 }
 
 bool is_time(double milliseconds) { return std::isfinite(milliseconds) && milliseconds > 0.0; }
@@ -84,29 +74,17 @@ void judge_alone(CaseComparison& item, const BenchCase* latest, const CompareSet
   }
 }
 
-std::vector<double> scaled(std::vector<double> times, double factor) {
-  for (double& time : times) time *= factor;
-  return times;
-}
-
-std::optional<Cycles> cycles_between(const BenchCase& base, const BenchCase& latest,
-                                     const CompareSettings& settings) {
-  const auto before = megacycles_of(base);
-  const auto now = megacycles_of(latest);
-  if (!before || !now) return std::nullopt;
-  return Cycles{.ratio = median(*now) / median(*before),
-                .interval = median_ratio_interval(*now, *before, settings.bootstrap)};
-}
-
-/// How far apart two sides are, p not yet adjusted.
-Effect effect_between(const BenchCase& base, const BenchCase& latest, const CompareSettings& settings) {
-  const std::vector<double> before = times_of(base);
-  const std::vector<double> now = times_of(latest);
-  return {.ratio = median(now) / median(before),
-          .interval = median_ratio_interval(now, before, settings.bootstrap),
-          .p_slower = p_of_larger(now, scaled(before, 1.0 + settings.max_slowdown)),
-          .p_faster = p_of_larger(scaled(before, 1.0 - settings.max_slowdown), now),
-          .cycles = cycles_between(base, latest, settings)};
+Effect effect_between(const BenchCase& base, const BenchCase& latest, bool in_turn,
+                      const CompareSettings& settings) {
+  const bool paired = in_turn && base.rounds.size() == latest.rounds.size();
+  const Sides times = times_between(base, latest, paired);
+  Effect effect = {.time = ratio_between(times, settings.bootstrap),
+                   .cycles = {},
+                   .evidence = evidence_between(times, settings.max_slowdown)};
+  if (const auto cycles = cycles_between(base, latest, paired)) {
+    effect.cycles = ratio_between(*cycles, settings.bootstrap);
+  }
+  return effect;
 }
 
 bool is_unsupported(const BenchCase& item) {
@@ -114,7 +92,8 @@ bool is_unsupported(const BenchCase& item) {
 }
 
 /// A case of one run or both; where it has an effect its verdict is still to come.
-CaseComparison side_by_side(const BenchCase* base, const BenchCase* latest, const CompareSettings& settings) {
+CaseComparison side_by_side(const BenchCase* base, const BenchCase* latest, bool in_turn,
+                            const CompareSettings& settings) {
   const BenchCase& named = latest != nullptr ? *latest : *base;
   CaseComparison result;
   result.name = named.name;
@@ -139,46 +118,46 @@ CaseComparison side_by_side(const BenchCase* base, const BenchCase* latest, cons
   }
   result.reason = complaint_about(*latest, "new", settings);
   if (result.reason.empty()) result.reason = complaint_about(*base, "base", settings);
-  if (result.reason.empty()) result.effect = effect_between(*base, *latest, settings);
+  if (result.reason.empty()) result.effect = effect_between(*base, *latest, in_turn, settings);
   return result;
 }
 
 /// Applies Holm's correction to one p of all cases that have it.
-void adjust(std::vector<CaseComparison>& cases, double Effect::*p) {
+void adjust(std::vector<CaseComparison>& cases, double Evidence::*p) {
   std::vector<double> raw;
   for (const CaseComparison& item : cases) {
-    if (item.effect) raw.push_back((*item.effect).*p);
+    if (item.effect) raw.push_back(item.effect->evidence.*p);
   }
   const std::vector<double> adjusted = holm(raw);
   std::size_t next = 0;
   for (CaseComparison& item : cases) {
-    if (item.effect) (*item.effect).*p = adjusted[next++];
+    if (item.effect) item.effect->evidence.*p = adjusted[next++];
   }
 }
 
 /// Of either side, so that the smallest p, times the cases that Holm's correction counts, is below alpha.
-std::int64_t rounds_needed(std::int64_t compared, const CompareSettings& settings) {
+std::int64_t rounds_needed(std::int64_t compared, bool in_turn, const CompareSettings& settings) {
   std::int64_t rounds = settings.min_rounds;
-  while (least_p(rounds, rounds) * static_cast<double>(compared) >= settings.alpha) ++rounds;
+  const auto least = [&] { return in_turn ? least_p_of_pairs(rounds) : least_p(rounds, rounds); };
+  while (least() * static_cast<double>(compared) >= settings.alpha) ++rounds;
   return rounds;
 }
 
-void judge(CaseComparison& item, std::int64_t compared, const CompareSettings& settings) {
-  const Effect& effect = *item.effect;
+void judge(CaseComparison& item, std::int64_t compared, bool in_turn, const CompareSettings& settings) {
+  const auto& [time, cycles, evidence] = *item.effect;
   const double limit = 1.0 + settings.max_slowdown;
-  const bool same_cycles = effect.cycles && effect.cycles->interval.high <= limit;
-  if (effect.p_slower < settings.alpha && effect.interval.low > limit) {
+  const bool same_cycles = cycles && cycles->interval.high <= limit;
+  if (evidence.p_slower < settings.alpha && time.interval.low > limit) {
     if (!same_cycles) item.verdict = CaseVerdict::slower;
     if (same_cycles) item.reason = "the clock was lower: a pass takes as many cycles as before";
-  } else if (effect.p_faster < settings.alpha && effect.interval.high < 1.0 - settings.max_slowdown) {
+  } else if (evidence.p_faster < settings.alpha && time.interval.high < 1.0 - settings.max_slowdown) {
     item.verdict = CaseVerdict::faster;
-  } else if (least_p(item.base_rounds, item.latest_rounds) * static_cast<double>(compared) >=
-             settings.alpha) {
+  } else if (evidence.least_p * static_cast<double>(compared) >= settings.alpha) {
     item.reason = fmt::format("over {} cases so few rounds cannot give p < {}; {} a side are needed",
-                              compared, settings.alpha, rounds_needed(compared, settings));
-  } else if (effect.interval.high <= limit) {
+                              compared, settings.alpha, rounds_needed(compared, in_turn, settings));
+  } else if (time.interval.high <= limit) {
     item.verdict = CaseVerdict::same;
-  } else if (same_cycles && effect.interval.low <= limit) {
+  } else if (same_cycles && time.interval.low <= limit) {
     item.verdict = CaseVerdict::same;
     item.reason = "by its cycles: the clock changed";
   } else {
@@ -210,23 +189,26 @@ std::string_view name_of(CaseVerdict verdict) {
 Comparison compare(const BenchResults& base, const BenchResults& latest, const CompareSettings& settings) {
   const CasesByName in_base = by_name(base, "base");
   const CasesByName in_latest = by_name(latest, "new");
+  const bool in_turn = !latest.context.in_turn.empty() && latest.context.in_turn == base.context.in_turn;
   Comparison comparison;
   comparison.settings = settings;
+  comparison.in_turn = in_turn;
   for (const BenchCase& item : latest.cases) {
     const auto before = in_base.find(item.name);
     const BenchCase* baseline = before == in_base.end() ? nullptr : before->second;
     comparison.common += baseline == nullptr ? 0 : 1;
-    comparison.cases.push_back(side_by_side(baseline, &item, settings));
+    comparison.cases.push_back(side_by_side(baseline, &item, in_turn, settings));
   }
   for (const BenchCase& item : base.cases) {
-    if (!in_latest.contains(item.name)) comparison.cases.push_back(side_by_side(&item, nullptr, settings));
+    if (!in_latest.contains(item.name))
+      comparison.cases.push_back(side_by_side(&item, nullptr, in_turn, settings));
   }
-  adjust(comparison.cases, &Effect::p_slower);
-  adjust(comparison.cases, &Effect::p_faster);
+  adjust(comparison.cases, &Evidence::p_slower);
+  adjust(comparison.cases, &Evidence::p_faster);
   const auto compared = std::count_if(comparison.cases.begin(), comparison.cases.end(),
                                       [](const CaseComparison& item) { return item.effect.has_value(); });
   for (CaseComparison& item : comparison.cases) {
-    if (item.effect) judge(item, compared, settings);
+    if (item.effect) judge(item, compared, in_turn, settings);
   }
   return comparison;
 }

@@ -7,6 +7,10 @@
 //     p < alpha after Holm's correction over all cases that could be compared;
 //   - the slowdown is large enough: the 95 % bootstrap interval of median(new) / median(base) lies wholly
 //     above 1 + max_slowdown.
+// Rounds that two builds took in turn (`bench --ab`) are pairs: both sides of one met the same state of the
+// machine, however much that changes from one to the next. Then the test is the signed-rank test of the
+// pairs, and ratio and interval are those of the median of new / base.
+//
 // It is faster where the mirror image of both holds: the opposite p, and the interval below 1 - max_slowdown.
 // It is the same where the interval excludes a slowdown beyond max_slowdown: its upper end is at most
 // 1 + max_slowdown. All else is unclear, with the reason.
@@ -26,6 +30,7 @@
 
 #include "base/error.h"
 #include "bench/bootstrap.h"
+#include "bench/effect.h"
 #include "bench/results.h"
 
 namespace fmha_bwd {
@@ -56,19 +61,10 @@ inline constexpr std::array<CaseVerdict, 6> kCaseVerdicts = {CaseVerdict::slower
 /// "slower", "unclear", "missing", "new", "faster" or "same".
 std::string_view name_of(CaseVerdict verdict);
 
-/// Cycles of a pass on the new side over those on the base's, as Effect has the times.
-struct Cycles {
-  double ratio = 0.0;
-  Interval interval;
-};
-
-/// How far apart the two sides are.
 struct Effect {
-  double ratio = 0.0;            // median(new) / median(base)
-  Interval interval;             // of the ratio
-  double p_slower = 0.0;         // adjusted, that the new times are larger by no more than max_slowdown
-  double p_faster = 0.0;         // adjusted, that they are smaller by no more than that
-  std::optional<Cycles> cycles;  // nothing where a round of either side does not know its clock
+  Ratio time;
+  std::optional<Ratio> cycles;  // nothing where a round of either side does not know its clock
+  Evidence evidence;            // p_slower and p_faster adjusted
 };
 
 struct CaseComparison {
@@ -86,6 +82,7 @@ struct CaseComparison {
 
 struct Comparison {
   CompareSettings settings;
+  bool in_turn = false;               // the rounds of both runs are pairs
   std::vector<CaseComparison> cases;  // the new run's in its order, then those that are missing
   std::int64_t common = 0;            // cases that both runs have
 };

@@ -42,6 +42,7 @@ struct BenchContext {
   double max_seconds = 0.0;               // and at most
   std::int64_t rounds = 0;                // asked for, of each case
   bool interleaved = false;               // rounds of different cases in random order
+  std::string in_turn;  // of --ab: the same text in the two files whose rounds were taken in turn; else empty
 
   bool operator==(const BenchContext&) const = default;
 };

@@ -266,6 +266,7 @@ BenchResults results_of(const Json& json, const std::string& where) {
   }
   BenchResults results;
   members(results.context, Reader{own});
+  if (own.contains("in_turn")) results.context.in_turn = own.at("in_turn").get<std::string>();
   for (const Json& item : json.at("cases")) members(results.cases.emplace_back(), Reader{item});
   return results;
 }
@@ -285,6 +286,7 @@ CaseText case_text(const BenchCase& item, const BenchContext& context) {
 std::string results_text(const BenchContext& context, const std::vector<CaseText>& cases) {
   Json own = {{"schema_version", kResultsSchema}};
   own.update(Writer::object_of(context));
+  own["in_turn"] = context.in_turn;
   const Json head = {{"date", context.started},         {"host_name", context.host},
                      {"executable", "fmha_bwd"},        {"num_cpus", context.cpus},
                      {"library_build_type", "release"}, {"fmha_bwd", std::move(own)}};

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "bench/merge.h"
 #include "bench/results_json.h"
 #include "src/bench/children.h"
 #include "src/bench/context.h"
+#include "src/bench/turns.h"
 
 namespace fmha_bwd {
 namespace {
@@ -48,6 +51,12 @@ void pool(BenchResults& all, BenchResults more) {
   }
 }
 
+struct Side {
+  std::string name;
+  std::string program;
+  BenchResults& results;
+};
+
 class Rounds {
  public:
   Rounds(const BenchOptions& options, const std::vector<std::string>& only) : options_(options) {
@@ -56,43 +65,71 @@ class Rounds {
                       "--min-time", "--max-time", "--benchmark_repetitions"},
                      {"--quiet", "--allow-unlike", "--allow-missing"});
     words_.insert(words_.begin(), "bench");
-    words_.insert(words_.end(),
-                  {"--rounds", "1", "--quiet", "--output", (folder_.path() / "round.json").string()});
+    words_.insert(words_.end(), {"--rounds", "1", "--quiet"});
     if (!options.samples) {
       const auto share = static_cast<double>(options.rounds);
+      const double sides = options.on_cpu() ? 2.0 : 1.0;  // that share the time
       words_.insert(words_.end(), {"--min-time", fmt::format("{}", options.min_seconds / share), "--max-time",
-                                   fmt::format("{}", options.max_seconds / share)});
+                                   fmt::format("{}", sides * options.max_seconds / share)});
     }
-    if (only.empty() || only.size() > kMostInFilter) return;
-    words_ = without(words_, {"--shard", "--benchmark_filter"}, {});  // of the whole sweep
-    words_.push_back("--benchmark_filter=" + filter_of(only));
+    if (!only.empty() && only.size() <= kMostInFilter) {
+      words_ = without(words_, {"--shard", "--benchmark_filter"}, {});  // of the whole sweep
+      words_.push_back("--benchmark_filter=" + filter_of(only));
+    }
+    // The nth sample of either side is of the same case.
+    if (options.on_cpu()) words_.push_back("--benchmark_enable_random_interleaving=false");
   }
 
-  /// One round of every case by `program`.
-  void take(const std::string& program, BenchResults& results) {
-    Words words = words_;
-    // The first round verified the case.
-    if (!results.cases.empty() && !options_.on_cpu()) words.insert(words.end(), {"--verify", "none"});
-    const std::filesystem::path file = folder_.path() / "round.json";
-    std::filesystem::remove(file);
-    const int code = Child(program, words).wait();
-    if (!std::filesystem::exists(file)) {
-      throw Error(ExitCode::device_error,
-                  fmt::format("'{}' ended with code {} and left no results of bench", program, code));
+  /// One round of every case by each side. On a CPU, whose state changes within a second, both processes run
+  /// at a time and take turns, sample by sample; a device is left to one process at a time.
+  void take(const std::array<Side, 2>& sides) {
+    if (!options_.on_cpu()) {
+      for (const Side& side : sides) {
+        Child child = start(side, std::nullopt);
+        collect(side, child.wait());
+      }
+      return;
     }
-    BenchResults round = read_results(file, "--ab");
+    TurnPair turns;
+    Child first = start(sides[0], turns.end(0));
+    Child second = start(sides[1], turns.end(1));
+    turns.begin(0);
+    collect(sides[0], first.wait());
+    collect(sides[1], second.wait());
+  }
+
+ private:
+  /// The file with the round of that side.
+  std::filesystem::path file_of(const Side& side) const { return folder_.path() / (side.name + ".json"); }
+
+  Child start(const Side& side, std::optional<int> turns) const {
+    std::filesystem::remove(file_of(side));
+    Words words = words_;
+    words.insert(words.end(), {"--output", file_of(side).string()});
+    // The first round verified the case.
+    if (!side.results.cases.empty() && !options_.on_cpu()) words.insert(words.end(), {"--verify", "none"});
+    return {side.program, words, turns};
+  }
+
+  /// Adds the round of a process that ended with `code`.
+  void collect(const Side& side, int code) const {
+    if (!std::filesystem::exists(file_of(side))) {
+      throw Error(ExitCode::device_error,
+                  fmt::format("'{}' ended with code {} and left no results of bench", side.program, code));
+    }
+    BenchResults round = read_results(file_of(side), "--ab");
     if (code != static_cast<int>(exit_code_of(round))) {
       throw Error(ExitCode::device_error,
-                  fmt::format("'{}' ended with code {} before it was done", program, code));
+                  fmt::format("'{}' ended with code {} before it was done", side.program, code));
     }
     round.context.command = command_of(options_);
     round.context.rounds = options_.rounds;
     round.context.min_seconds = options_.min_seconds;
     round.context.max_seconds = options_.max_seconds;
-    pool(results, std::move(round));
+    round.context.in_turn = folder_.path().filename().string();
+    pool(side.results, std::move(round));
   }
 
- private:
   const BenchOptions& options_;
   ScratchFolder folder_;
   Words words_;
@@ -103,12 +140,15 @@ class Rounds {
 void measure_ab(const BenchOptions& options, std::int64_t rounds, const std::vector<std::string>& only,
                 AbResults& results, Progress& progress, const std::function<void()>& after_round) {
   Rounds all(options, only);
-  const std::string own = this_program();
-  progress.expect(2 * rounds);
+  const Side base = {"base", *options.other_binary, results.base};
+  const Side latest = {"new", this_program(), results.latest};
+  progress.expect(rounds);
   for (std::int64_t round = 0; round < rounds; ++round) {
-    for (const bool base : {round % 2 == 0, round % 2 != 0}) {
-      progress.step(fmt::format("round {}: {}", round + 1, base ? *options.other_binary : own));
-      all.take(base ? *options.other_binary : own, base ? results.base : results.latest);
+    progress.step(fmt::format("round {} of {} and {}", round + 1, base.program, latest.program));
+    if (round % 2 == 0) {
+      all.take({base, latest});
+    } else {
+      all.take({latest, base});
     }
     after_round();
   }

@@ -33,7 +33,7 @@ std::string failure_text(const MaskResult& mask) {
 }  // namespace
 
 CaseRuns::CaseRuns(const BenchOptions& options, const Decorate& decorate)
-    : options_(options), decorate_(decorate) {}
+    : options_(options), decorate_(decorate), turns_(Turns::of_this_process()) {}
 
 Backend& CaseRuns::backend(const std::string& device, const std::optional<std::string>& arch) {
   if (platforms_.empty()) platforms_ = platforms();
@@ -93,9 +93,10 @@ Subject& CaseRuns::subject_of(const PlannedCase& planned, const BenchCase& item)
   if (const auto found = subjects_.find(item.name); found != subjects_.end()) return *found->second;
   if (subjects_.size() >= kMostOpen) subjects_.clear();
   const auto open = [&] {
-    return planned.operation == Operation::backward
-               ? device_subject(planned, backend_of(planned), item.kernel, options_.cache)
-               : reference_subject(planned);
+    auto opened = planned.operation == Operation::backward
+                      ? device_subject(planned, backend_of(planned), item.kernel, options_.cache)
+                      : reference_subject(planned);
+    return turns_ ? in_turn(std::move(opened), *turns_) : std::move(opened);
   };
   std::unique_ptr<Subject> subject;
   try {

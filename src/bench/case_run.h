@@ -13,6 +13,7 @@
 #include "kernels/backend.h"
 #include "src/bench/bench_options.h"
 #include "src/bench/plan.h"
+#include "src/bench/turns.h"
 #include "src/program.h"
 
 namespace fmha_bwd {
@@ -44,6 +45,7 @@ class CaseRuns {
 
   const BenchOptions& options_;
   const Decorate& decorate_;
+  std::optional<Turns> turns_;       // of one of two processes that --ab lets measure in turn
   std::vector<Platform> platforms_;  // asked for when a device is
   std::map<std::pair<std::string, int>, std::unique_ptr<Backend>> backends_;
   std::set<std::string> verified_;  // by name

@@ -10,10 +10,12 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "src/bench/turns.h"
 
 namespace fmha_bwd {
 namespace {
@@ -24,9 +26,25 @@ bool contains(const std::vector<std::string_view>& names, std::string_view name)
 
 int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
 
+/// An end of a TurnPair, for the new process to take along.
+struct Inherited {
+  explicit Inherited(std::optional<int> turns)
+      : end(turns.value_or(-1)), variable(fmt::format("{}={}", kTurnVariable, end)) {}
+
+  void take() {
+    if (end < 0) return;
+    fcntl(end, F_SETFD, 0);
+    putenv(variable.data());
+  }
+
+  int end;
+  std::string variable;
+};
+
 /// In the new process: becomes the program, which ends when this one's parent does, or writes errno to
 /// `complaint`.
-[[noreturn]] void become(const std::vector<char*>& argv, pid_t parent, int complaint) {
+[[noreturn]] void become(const std::vector<char*>& argv, Inherited& inherited, pid_t parent, int complaint) {
+  inherited.take();
   const int nowhere = open("/dev/null", O_RDWR);
   dup2(nowhere, STDIN_FILENO);
   dup2(nowhere, STDOUT_FILENO);
@@ -54,7 +72,8 @@ Words without(const Words& words, const std::vector<std::string_view>& options,
   return kept;
 }
 
-Child::Child(const std::string& program, const Words& words) {
+Child::Child(const std::string& program, const Words& words, std::optional<int> turns) {
+  Inherited inherited(turns);
   std::vector<std::string> arguments = {program};
   arguments.insert(arguments.end(), words.begin(), words.end());
   std::vector<char*> argv;
@@ -66,7 +85,7 @@ Child::Child(const std::string& program, const Words& words) {
     const pid_t parent = getpid();
     static_cast<void>(signal(SIGCHLD, SIG_DFL));  // where it is ignored, nobody can wait for a child
     pid_ = fork();
-    if (pid_ == 0) become(argv, parent, complaint[1]);
+    if (pid_ == 0) become(argv, inherited, parent, complaint[1]);
     error = pid_ < 0 ? errno : 0;
     close(complaint[1]);
     if (error == 0 && read(complaint[0], &error, sizeof(error)) > 0) static_cast<void>(wait());

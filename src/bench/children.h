@@ -18,9 +18,9 @@ Words without(const Words& words, const std::vector<std::string_view>& options,
 /// A process whose stdout goes nowhere and whose stderr is this one's. It ends where this one is killed.
 class Child {
  public:
-  /// Starts `program` (a path, or a name on PATH) with these words. Throws Error (device_error) where it
-  /// cannot start.
-  Child(const std::string& program, const Words& words);
+  /// Starts `program` (a path, or a name on PATH) with these words, and with that end of a TurnPair (turns.h)
+  /// if there is one. Throws Error (device_error) where it cannot start.
+  Child(const std::string& program, const Words& words, std::optional<int> turns = std::nullopt);
   /// Ends it, where it was not waited for.
   ~Child();
   Child(Child&& other) noexcept;

@@ -44,11 +44,11 @@ std::string conclusion_of(const Comparison& comparison) {
   return fmt::format("{} of {} {}", fmt::join(parts, ", "), cases, cases == 1 ? "case" : "cases");
 }
 
-std::string rule_of(const CompareSettings& settings) {
+std::string rule_of(const Comparison& comparison) {
+  const CompareSettings& settings = comparison.settings;
   return fmt::format(
-      "slower: one-sided Mann-Whitney p over rounds, by Holm, below {:.4g}, and {:.4g}% interval of the "
-      "ratio above "
-      "{:.6g}",
+      "slower: one-sided {} p over {}, by Holm, below {:.4g}, and {:.4g}% interval of the ratio above {:.6g}",
+      comparison.in_turn ? "signed-rank" : "Mann-Whitney", comparison.in_turn ? "pairs of rounds" : "rounds",
       settings.alpha, settings.bootstrap.confidence * 100.0, 1.0 + settings.max_slowdown);
 }
 
@@ -69,7 +69,8 @@ Style style_of(CaseVerdict verdict) {
 }
 
 double p_of(const CaseComparison& item) {
-  return item.verdict == CaseVerdict::faster ? item.effect->p_faster : item.effect->p_slower;
+  return item.verdict == CaseVerdict::faster ? item.effect->evidence.p_faster
+                                             : item.effect->evidence.p_slower;
 }
 
 void check_writable(const ComparisonReport& report) {

@@ -26,7 +26,7 @@ struct ComparisonReport {
 std::string conclusion_of(const Comparison& comparison);
 
 /// What slower and faster mean under these settings, in one line.
-std::string rule_of(const CompareSettings& settings);
+std::string rule_of(const Comparison& comparison);
 
 /// How a verdict is painted.
 Style style_of(CaseVerdict verdict);

@@ -10,20 +10,17 @@ using Json = nlohmann::ordered_json;
 
 Json number(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
 
-Json interval_json(const Interval& interval) { return {interval.low, interval.high}; }
-
-Json cycles_json(const std::optional<Cycles>& cycles) {
-  if (!cycles) return nullptr;
-  return {{"ratio", cycles->ratio}, {"interval", interval_json(cycles->interval)}};
+Json ratio_json(const Ratio& ratio) {
+  return {{"ratio", ratio.value}, {"interval", {ratio.interval.low, ratio.interval.high}}};
 }
 
 Json effect_json(const std::optional<Effect>& effect) {
   if (!effect) return nullptr;
-  return {{"ratio", effect->ratio},
-          {"interval", interval_json(effect->interval)},
-          {"p_slower", effect->p_slower},
-          {"p_faster", effect->p_faster},
-          {"cycles", cycles_json(effect->cycles)}};
+  Json json = ratio_json(effect->time);
+  json["p_slower"] = effect->evidence.p_slower;
+  json["p_faster"] = effect->evidence.p_faster;
+  json["cycles"] = effect->cycles ? ratio_json(*effect->cycles) : Json(nullptr);
+  return json;
 }
 
 Json case_json(const CaseComparison& item) {
@@ -58,6 +55,7 @@ std::string comparison_json(const Comparison& comparison) {
   const Json json = {{"schema_version", 1},
                      {"exit_code", static_cast<int>(exit_code_of(comparison))},
                      {"conclusion", conclusion_of(comparison)},
+                     {"in_turn", comparison.in_turn},
                      {"counts", std::move(counts)},
                      {"settings", settings_json(comparison.settings)},
                      {"cases", std::move(cases)}};

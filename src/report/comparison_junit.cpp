@@ -31,10 +31,9 @@ std::string_view outcome_of(const CaseComparison& item, const CompareSettings& s
 
 std::string message_of(const CaseComparison& item) {
   if (!item.effect) return item.reason;
-  const Effect& effect = *item.effect;
-  const std::string numbers =
-      fmt::format("{:.4f} times the baseline's time ({:.4f} to {:.4f}), p = {:.2g}", effect.ratio,
-                  effect.interval.low, effect.interval.high, p_of(item));
+  const Ratio& time = item.effect->time;
+  const std::string numbers = fmt::format("{:.4f} times the baseline's time ({:.4f} to {:.4f}), p = {:.2g}",
+                                          time.value, time.interval.low, time.interval.high, p_of(item));
   return item.reason.empty() ? numbers : fmt::format("{}: {}", item.reason, numbers);
 }
 

@@ -15,8 +15,8 @@ std::string milliseconds(const std::optional<double>& ms) { return ms ? Numbers{
 std::string row_of(const CaseComparison& item) {
   std::string ratio = " |  | ";
   if (const auto& effect = item.effect) {
-    ratio = fmt::format("{:.4f} | {:.4f} to {:.4f} | {:.2g}", effect->ratio, effect->interval.low,
-                        effect->interval.high, p_of(item));
+    ratio = fmt::format("{:.4f} | {:.4f} to {:.4f} | {:.2g}", effect->time.value, effect->time.interval.low,
+                        effect->time.interval.high, p_of(item));
   }
   const char* emphasis = style_of(item.verdict) == Style::plain ? "" : "**";
   return fmt::format("| {} | {} | {} | {} | {}{}{} | {} |\n", markdown_code(item.name),
@@ -28,7 +28,7 @@ std::string row_of(const CaseComparison& item) {
 bool is_worse(const CaseComparison& one, const CaseComparison& other) {
   if (one.wrong_numbers != other.wrong_numbers) return one.wrong_numbers;
   if (one.verdict != other.verdict) return one.verdict < other.verdict;
-  if (one.effect && other.effect) return one.effect->ratio > other.effect->ratio;
+  if (one.effect && other.effect) return one.effect->time.value > other.effect->time.value;
   return one.effect.has_value() && !other.effect.has_value();
 }
 
@@ -41,7 +41,7 @@ std::string comparison_markdown(const Comparison& comparison) {
   text += "| case | base ms | new ms | ratio | interval | p | verdict | reason |\n";
   text += "|:--|--:|--:|--:|--:|--:|:--|:--|\n";
   for (const CaseComparison& item : cases) text += row_of(item);
-  return text + fmt::format("\n{}\n", markdown_text(rule_of(comparison.settings)));
+  return text + fmt::format("\n{}\n", markdown_text(rule_of(comparison)));
 }
 
 }  // namespace fmha_bwd

@@ -15,10 +15,11 @@ std::vector<Cell> row_of(const CaseComparison& item) {
   std::vector<Cell> row = {
       {one_line(item.name)}, {milliseconds(item.base_ms)}, {milliseconds(item.latest_ms)}};
   if (item.effect) {
-    row.push_back({fmt::format("{:.4f}", item.effect->ratio)});
-    row.push_back({fmt::format("{:.4f}..{:.4f}", item.effect->interval.low, item.effect->interval.high)});
+    row.push_back({fmt::format("{:.4f}", item.effect->time.value)});
+    row.push_back(
+        {fmt::format("{:.4f}..{:.4f}", item.effect->time.interval.low, item.effect->time.interval.high)});
     row.push_back({fmt::format("{:.2g}", p_of(item))});
-    row.push_back({item.effect->cycles ? fmt::format("{:.4f}", item.effect->cycles->ratio) : "-"});
+    row.push_back({item.effect->cycles ? fmt::format("{:.4f}", item.effect->cycles->value) : "-"});
   } else {
     row.insert(row.end(), {{"-"}, {"-"}, {"-"}, {"-"}});
   }
@@ -40,7 +41,7 @@ std::string comparison_table(const Comparison& comparison, bool colour) {
                    {"verdict", Align::left},
                    {"reason", Align::left}});
   for (const CaseComparison& item : comparison.cases) columns.add(row_of(item));
-  return columns.text(colour) + painted("  " + rule_of(comparison.settings), Style::dim, colour) + "\n" +
+  return columns.text(colour) + painted("  " + rule_of(comparison), Style::dim, colour) + "\n" +
          conclusion_of(comparison) + "\n";
 }
 

@@ -39,11 +39,11 @@ TEST(Compare, FindsASlowerCase) {
   EXPECT_EQ(item.verdict, CaseVerdict::slower);
   EXPECT_EQ(item.base_ms, 1.0);
   EXPECT_EQ(item.latest_ms, 1.03);
-  EXPECT_DOUBLE_EQ(item.effect->ratio, 1.03);
-  EXPECT_DOUBLE_EQ(item.effect->p_slower, 1.0 / 48620.0);
-  EXPECT_DOUBLE_EQ(item.effect->p_faster, 1.0);
-  EXPECT_GT(item.effect->interval.low, 1.01);
-  EXPECT_LT(item.effect->interval.high, 1.05);
+  EXPECT_DOUBLE_EQ(item.effect->time.value, 1.03);
+  EXPECT_DOUBLE_EQ(item.effect->evidence.p_slower, 1.0 / 48620.0);
+  EXPECT_DOUBLE_EQ(item.effect->evidence.p_faster, 1.0);
+  EXPECT_GT(item.effect->time.interval.low, 1.01);
+  EXPECT_LT(item.effect->time.interval.high, 1.05);
   EXPECT_EQ(exit_code_of(comparison), ExitCode::regression);
 }
 
@@ -62,15 +62,15 @@ TEST(Compare, CallsEqualTimesTheSame) {
 
 TEST(Compare, LetsAnAllowedSlowdownPass) {
   const Comparison comparison = compare_times(nine(1.0), nine(1.02), {.max_slowdown = 0.03});
-  EXPECT_GT(comparison.cases.at(0).effect->p_slower, 0.05);
+  EXPECT_GT(comparison.cases.at(0).effect->evidence.p_slower, 0.05);
   EXPECT_EQ(comparison.cases.at(0).verdict, CaseVerdict::same);
 }
 
 TEST(Compare, IsUnclearWhereTheIntervalHoldsTheLimit) {
   const Comparison comparison = compare_times(nine(1.0), nine(1.01));
   const CaseComparison& item = comparison.cases.at(0);
-  EXPECT_LT(item.effect->interval.low, 1.01);
-  EXPECT_GT(item.effect->interval.high, 1.01);
+  EXPECT_LT(item.effect->time.interval.low, 1.01);
+  EXPECT_GT(item.effect->time.interval.high, 1.01);
   EXPECT_EQ(item.verdict, CaseVerdict::unclear);
   EXPECT_EQ(item.reason, "a slowdown beyond 1% is neither shown nor excluded");
   EXPECT_EQ(exit_code_of(comparison), ExitCode::unclear);
@@ -78,7 +78,7 @@ TEST(Compare, IsUnclearWhereTheIntervalHoldsTheLimit) {
 
 TEST(Compare, NeedsTheTestBesidesTheInterval) {
   const Comparison comparison = compare_times(nine(1.0), nine(1.03), {.alpha = 1.0 / 48620.0});
-  EXPECT_GT(comparison.cases.at(0).effect->interval.low, 1.01);
+  EXPECT_GT(comparison.cases.at(0).effect->time.interval.low, 1.01);
   EXPECT_EQ(comparison.cases.at(0).verdict, CaseVerdict::unclear);
 }
 
@@ -92,8 +92,8 @@ BenchCase at_clock(const std::vector<double>& times, double mhz) {
 TEST(Compare, IsUnclearWhereOnlyTheClockMadeACaseSlower) {
   const Comparison comparison = compare_cases({at_clock(nine(1.0), 1700.0)}, {at_clock(nine(1.02), 1666.0)});
   const CaseComparison& item = comparison.cases.at(0);
-  EXPECT_GT(item.effect->interval.low, 1.01);
-  EXPECT_NEAR(item.effect->cycles->ratio, 1.02 * 1666.0 / 1700.0, 1e-12);
+  EXPECT_GT(item.effect->time.interval.low, 1.01);
+  EXPECT_NEAR(item.effect->cycles->value, 1.02 * 1666.0 / 1700.0, 1e-12);
   EXPECT_EQ(item.verdict, CaseVerdict::unclear);
   EXPECT_EQ(item.reason, "the clock was lower: a pass takes as many cycles as before");
 }
@@ -261,7 +261,7 @@ Comparison compare_many(int count, double slowdown) {
 }
 
 TEST(Compare, CorrectsForTheNumberOfCases) {
-  EXPECT_DOUBLE_EQ(compare_many(6, 1.03).cases.at(0).effect->p_slower, 6.0 / 48620.0);
+  EXPECT_DOUBLE_EQ(compare_many(6, 1.03).cases.at(0).effect->evidence.p_slower, 6.0 / 48620.0);
 }
 
 // With nine rounds a side p is 1 / 48,620 at least: times 2432 cases that is more than 0.05.

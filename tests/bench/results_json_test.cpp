@@ -46,7 +46,8 @@ BenchResults full_results() {
                      0.5,
                      9.5,
                      2,
-                     true};
+                     true,
+                     "pair 1"};
   BenchCase item;
   item = {"name",
           3,

@@ -98,8 +98,8 @@ std::vector<ComparedCase> beside_baseline(const BenchReport& report) {
       one.base_ms = item.base_ms.value_or(kNone);
       one.new_ms = item.latest_ms.value_or(kNone);
       one.ratio = one.new_ms / one.base_ms;
-      if (item.effect) one.low = item.effect->interval.low;
-      if (item.effect) one.high = item.effect->interval.high;
+      if (item.effect) one.low = item.effect->time.interval.low;
+      if (item.effect) one.high = item.effect->time.interval.high;
       const bool on_both = item.base_ms && item.latest_ms;
       if (alike || !on_both) one.verdict = name_of(item.verdict);
     }

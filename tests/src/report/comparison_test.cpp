@@ -27,8 +27,10 @@ CaseComparison measured(const std::string& name, CaseVerdict verdict, double bas
   item.base_ms = base;
   item.latest_ms = latest;
   item.base_rounds = item.latest_rounds = 9;
-  item.effect = {latest / base, {latest / base - 0.01, latest / base + 0.01}, 0.0002, 0.75, {}};
-  if (latest > base) item.effect->cycles = Cycles{1.3, {1.29, 1.31}};
+  item.effect = {.time = {latest / base, {latest / base - 0.01, latest / base + 0.01}},
+                 .cycles = {},
+                 .evidence = {.p_slower = 0.0002, .p_faster = 0.75}};
+  if (latest > base) item.effect->cycles = Ratio{1.3, {1.29, 1.31}};
   return item;
 }
 

@@ -1,0 +1,72 @@
+#include "bench/effect.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "bench/rank_test.h"
+#include "bench/signed_rank.h"
+#include "bench/statistics.h"
+
+namespace fmha_bwd {
+namespace {
+
+/// `value` of each round.
+template <class Value>
+std::vector<double> each_of(const BenchCase& item, const Value& value) {
+  std::vector<double> values;
+  for (const Round& round : item.rounds) values.push_back(value(round));
+  return values;
+}
+
+double milliseconds_of(const Round& round) { return time_of(round); }
+double megacycles_of(const Round& round) { return time_of(round) * *round.telemetry.clock_mhz * 1e-3; }
+
+bool knows_clocks(const BenchCase& item) {
+  for (const Round& round : item.rounds) {
+    if (!(round.telemetry.clock_mhz.value_or(0.0) > 0.0)) return false;
+  }
+  return true;
+}
+
+/// Whether `larger` tends to be beyond `factor` times `smaller`: the p of that not being so.
+double p_beyond(const std::vector<double>& larger, const std::vector<double>& smaller, double factor,
+                bool paired) {
+  std::vector<double> limits = smaller;
+  for (double& limit : limits) limit *= factor;
+  if (!paired) return p_of_larger(larger, limits);
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < limits.size(); ++i) differences.push_back(std::log(larger[i] / limits[i]));
+  return p_of_positive(differences);
+}
+
+}  // namespace
+
+Ratio ratio_between(const Sides& sides, const BootstrapSettings& settings) {
+  if (!sides.paired) {
+    return {median(sides.latest) / median(sides.base),
+            median_ratio_interval(sides.latest, sides.base, settings)};
+  }
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < sides.base.size(); ++i) ratios.push_back(sides.latest[i] / sides.base[i]);
+  return {median(ratios), median_interval(ratios, settings)};
+}
+
+Evidence evidence_between(const Sides& sides, double max_slowdown) {
+  const auto& [base, latest, paired] = sides;
+  const auto base_rounds = static_cast<std::int64_t>(base.size());
+  const auto latest_rounds = static_cast<std::int64_t>(latest.size());
+  return {.p_slower = p_beyond(latest, base, 1.0 + max_slowdown, paired),
+          .p_faster = p_beyond(base, latest, 1.0 / (1.0 - max_slowdown), paired),
+          .least_p = paired ? least_p_of_pairs(base_rounds) : least_p(base_rounds, latest_rounds)};
+}
+
+Sides times_between(const BenchCase& base, const BenchCase& latest, bool paired) {
+  return {each_of(base, milliseconds_of), each_of(latest, milliseconds_of), paired};
+}
+
+std::optional<Sides> cycles_between(const BenchCase& base, const BenchCase& latest, bool paired) {
+  if (!knows_clocks(base) || !knows_clocks(latest)) return std::nullopt;
+  return Sides{each_of(base, megacycles_of), each_of(latest, megacycles_of), paired};
+}
+
+}  // namespace fmha_bwd

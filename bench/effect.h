@@ -1,0 +1,41 @@
+// How far apart two sides of a comparison are.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "bench/bootstrap.h"
+#include "bench/results.h"
+
+namespace fmha_bwd {
+
+/// Of each round, in its order: both sides of a comparison. Positive and finite.
+struct Sides {
+  std::vector<double> base;
+  std::vector<double> latest;
+  bool paired = false;  // the nth of either was measured in turn with the nth of the other; as many on both
+};
+
+/// New over base.
+struct Ratio {
+  double value = 0.0;  // median(new) / median(base); of pairs, the median of new / base
+  Interval interval;   // by the bootstrap
+};
+
+Ratio ratio_between(const Sides& sides, const BootstrapSettings& settings);
+
+/// One-sided p, by the Mann-Whitney test, or of pairs by the signed-rank test of log(new / base).
+struct Evidence {
+  double p_slower = 0.0;  // that the new times are larger by no more than max_slowdown
+  double p_faster = 0.0;  // that they are smaller by no more than that
+  double least_p = 0.0;   // that so many rounds can give
+};
+
+Evidence evidence_between(const Sides& sides, double max_slowdown);
+
+/// Milliseconds of a pass.
+Sides times_between(const BenchCase& base, const BenchCase& latest, bool paired);
+/// Millions of cycles of a pass, time x clock; nothing where a round of either side does not know its clock.
+std::optional<Sides> cycles_between(const BenchCase& base, const BenchCase& latest, bool paired);
+
+}  // namespace fmha_bwd
