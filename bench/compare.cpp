@@ -51,7 +51,12 @@ std::string complaint_about(const BenchCase& item, std::string_view side, const 
   if (rounds < settings.min_rounds) {
     return fmt::format("{} has {} rounds; at least {} are needed", side, rounds, settings.min_rounds);
   }
-  if (!measured_time(item)) return fmt::format("{} has a round whose time is not a positive number", side);
+  const bool replays_are_times = std::all_of(item.rounds.begin(), item.rounds.end(), [](const Round& round) {
+    return round.graph_ms.empty() || is_time(median(round.graph_ms));
+  });
+  if (!measured_time(item) || !replays_are_times) {
+    return fmt::format("{} has a round whose time is not a positive number", side);
+  }
   const auto throttled = std::count_if(item.rounds.begin(), item.rounds.end(),
                                        [](const Round& round) { return round.throttled; });
   if (static_cast<double>(throttled) > settings.max_throttled_share * static_cast<double>(rounds)) {
@@ -118,7 +123,14 @@ CaseComparison side_by_side(const BenchCase* base, const BenchCase* latest, bool
   }
   result.reason = complaint_about(*latest, "new", settings);
   if (result.reason.empty()) result.reason = complaint_about(*base, "base", settings);
-  if (result.reason.empty()) result.effect = effect_between(*base, *latest, in_turn, settings);
+  if (result.reason.empty()) {
+    result.effect = effect_between(*base, *latest, in_turn, settings);
+    result.replays = has_replays(*base, *latest);
+    if (result.replays) {
+      result.base_ms = graph_time_of(*base);
+      result.latest_ms = graph_time_of(*latest);
+    }
+  }
   return result;
 }
 

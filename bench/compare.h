@@ -73,6 +73,7 @@ struct CaseComparison {
   CaseVerdict verdict = CaseVerdict::unclear;
   std::string reason;             // of unclear, missing and new, and of some that are the same; else empty
   bool wrong_numbers = false;     // the new side failed its verification; the verdict is unclear
+  bool replays = false;           // the times are of graph replays, as has_replays says
   std::optional<double> base_ms;  // median over rounds; nothing where it was not measured
   std::optional<double> latest_ms;
   std::int64_t base_rounds = 0;

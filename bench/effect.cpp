@@ -10,16 +10,17 @@
 namespace fmha_bwd {
 namespace {
 
-/// `value` of each round.
-template <class Value>
-std::vector<double> each_of(const BenchCase& item, const Value& value) {
-  std::vector<double> values;
-  for (const Round& round : item.rounds) values.push_back(value(round));
-  return values;
+std::vector<double> times_of(const BenchCase& item, bool replays) {
+  std::vector<double> times;
+  for (const Round& round : item.rounds) times.push_back(replays ? median(round.graph_ms) : time_of(round));
+  return times;
 }
 
-double milliseconds_of(const Round& round) { return time_of(round); }
-double megacycles_of(const Round& round) { return time_of(round) * *round.telemetry.clock_mhz * 1e-3; }
+std::vector<double> megacycles_of(const BenchCase& item, bool replays) {
+  std::vector<double> cycles = times_of(item, replays);
+  for (std::size_t i = 0; i < cycles.size(); ++i) cycles[i] *= *item.rounds[i].telemetry.clock_mhz * 1e-3;
+  return cycles;
+}
 
 bool knows_clocks(const BenchCase& item) {
   for (const Round& round : item.rounds) {
@@ -60,13 +61,24 @@ Evidence evidence_between(const Sides& sides, double max_slowdown) {
           .least_p = paired ? least_p_of_pairs(base_rounds) : least_p(base_rounds, latest_rounds)};
 }
 
+bool has_replays(const BenchCase& base, const BenchCase& latest) {
+  for (const BenchCase* item : {&base, &latest}) {
+    for (const Round& round : item->rounds) {
+      if (round.graph_ms.empty()) return false;
+    }
+  }
+  return true;
+}
+
 Sides times_between(const BenchCase& base, const BenchCase& latest, bool paired) {
-  return {each_of(base, milliseconds_of), each_of(latest, milliseconds_of), paired};
+  const bool replays = has_replays(base, latest);
+  return {times_of(base, replays), times_of(latest, replays), paired};
 }
 
 std::optional<Sides> cycles_between(const BenchCase& base, const BenchCase& latest, bool paired) {
   if (!knows_clocks(base) || !knows_clocks(latest)) return std::nullopt;
-  return Sides{each_of(base, megacycles_of), each_of(latest, megacycles_of), paired};
+  const bool replays = has_replays(base, latest);
+  return Sides{megacycles_of(base, replays), megacycles_of(latest, replays), paired};
 }
 
 }  // namespace fmha_bwd

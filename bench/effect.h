@@ -33,9 +33,15 @@ struct Evidence {
 
 Evidence evidence_between(const Sides& sides, double max_slowdown);
 
-/// Milliseconds of a pass.
+/// Whether graphs are compared: every round of both sides has replays. Back to back, passes as short as those
+/// of graphs differ by 1 to 2 % from one process to the next, by the gaps between their launches; replays
+/// don't.
+bool has_replays(const BenchCase& base, const BenchCase& latest);
+
+/// Milliseconds of a pass, by replays where has_replays.
 Sides times_between(const BenchCase& base, const BenchCase& latest, bool paired);
-/// Millions of cycles of a pass, time x clock; nothing where a round of either side does not know its clock.
+/// Millions of cycles of a pass, that time x clock; nothing where a round of either side does not know its
+/// clock.
 std::optional<Sides> cycles_between(const BenchCase& base, const BenchCase& latest, bool paired);
 
 }  // namespace fmha_bwd

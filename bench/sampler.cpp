@@ -23,7 +23,7 @@ constexpr std::int64_t kMostGraphPasses = 512;  // a graph holds each launch
 /// Samples of one kind, milliseconds a pass, with the clock that each was taken at.
 class Samples {
  public:
-  Samples(Subject& subject, const ClockWatch* watch) : subject_(subject), watch_(watch) {}
+  explicit Samples(Subject& subject) : subject_(subject) {}
 
   /// Adds what `measure` gives, milliseconds of `passes` passes; nothing where that is nothing.
   template <class Measure>
@@ -32,16 +32,21 @@ class Samples {
     const std::optional<double> total = measure();
     if (!total) return;
     times_.push_back(*total / static_cast<double>(passes));
-    const Time end = now();
-    std::optional<double> clock = subject_.clock_mhz();
-    if (!clock && watch_ != nullptr) clock = watch_->clock_during(begin, end);
-    clocks_.push_back(clock);
+    intervals_.emplace_back(begin, now());
+    clocks_.push_back(subject_.clock_mhz());
     device_seconds_ += *total * 1e-3;
   }
 
   const std::vector<double>& times() const { return times_; }
   double device_seconds() const { return device_seconds_; }
 
+  bool knows_clock() const { return clock_mhz().has_value(); }
+  /// Takes the clocks that `watch` saw.
+  void ask(const ClockWatch& watch) {
+    for (std::size_t i = 0; i < clocks_.size(); ++i) {
+      clocks_[i] = watch.clock_during(intervals_[i].first, intervals_[i].second);
+    }
+  }
   /// The median.
   std::optional<double> clock_mhz() const { return reference_clock(clocks_); }
 
@@ -59,8 +64,8 @@ class Samples {
 
  private:
   Subject& subject_;
-  const ClockWatch* watch_;
   std::vector<double> times_;
+  std::vector<std::pair<Time, Time>> intervals_;
   SampleClocks clocks_;
   double device_seconds_ = 0.0;
 };
@@ -91,9 +96,9 @@ Round sample_round(Subject& subject, const SamplerSettings& settings, const Cloc
       pass_ms < settings.graph_below_ms ? std::min(round.batch_passes, kMostGraphPasses) : 0;
   if (graph_passes > 0 && !subject.graph(graph_passes)) graph_passes = 0;
 
-  Samples single(subject, watch);
-  Samples batch(subject, watch);
-  Samples graph(subject, watch);
+  Samples single(subject);
+  Samples batch(subject);
+  Samples graph(subject);
   const Samples& decisive = round.batch_passes > 0 ? batch : single;
   static_cast<void>(subject.clock_mhz());
   const Time begin = now();
@@ -108,6 +113,10 @@ Round sample_round(Subject& subject, const SamplerSettings& settings, const Cloc
     why = why_stop(decisive.times(), device_seconds, seconds_since(begin), settings.stopping);
   }
   round.stopped = *why;
+  // Clocks of two sources are not mixed: a vendor's library knows nominal ones.
+  if (watch != nullptr && !decisive.knows_clock()) {
+    for (Samples* samples : {&single, &batch, &graph}) samples->ask(*watch);
+  }
   round.single_ms = single.kept(round);
   round.batch_ms = batch.kept(round);
   round.graph_ms = graph.kept(round);

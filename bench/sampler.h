@@ -34,7 +34,7 @@ struct SamplerSettings {
 
 /// Warms up for warmup_seconds, then takes single passes and batches in turn, and graphs where passes are
 /// short, until why_stop has a reason; batches are what it looks at (single passes where there are none).
-/// Samples under a slow clock, the subject's or else that of `watch`, are discarded as
+/// Samples under a slow clock, the subject's or, where that knows none, that of `watch`, are discarded as
 /// bench/telemetry/slow_clock.h says. `watch` runs; nullptr where there is none. Throws what the subject
 /// does.
 Round sample_round(Subject& subject, const SamplerSettings& settings, const ClockWatch* watch = nullptr);

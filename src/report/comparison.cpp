@@ -46,10 +46,14 @@ std::string conclusion_of(const Comparison& comparison) {
 
 std::string rule_of(const Comparison& comparison) {
   const CompareSettings& settings = comparison.settings;
+  const auto replays = std::count_if(comparison.cases.begin(), comparison.cases.end(),
+                                     [](const CaseComparison& item) { return item.replays; });
   return fmt::format(
-      "slower: one-sided {} p over {}, by Holm, below {:.4g}, and {:.4g}% interval of the ratio above {:.6g}",
+      "slower: one-sided {} p over {}, by Holm, below {:.4g}, and {:.4g}% interval of the ratio above "
+      "{:.6g}{}",
       comparison.in_turn ? "signed-rank" : "Mann-Whitney", comparison.in_turn ? "pairs of rounds" : "rounds",
-      settings.alpha, settings.bootstrap.confidence * 100.0, 1.0 + settings.max_slowdown);
+      settings.alpha, settings.bootstrap.confidence * 100.0, 1.0 + settings.max_slowdown,
+      replays == 0 ? "" : fmt::format("; {} of the cases by graph replays", replays));
 }
 
 Style style_of(CaseVerdict verdict) {

@@ -28,6 +28,7 @@ Json case_json(const CaseComparison& item) {
           {"verdict", name_of(item.verdict)},
           {"reason", item.reason},
           {"wrong_numbers", item.wrong_numbers},
+          {"replays", item.replays},
           {"base_ms", number(item.base_ms)},
           {"new_ms", number(item.latest_ms)},
           {"base_rounds", item.base_rounds},

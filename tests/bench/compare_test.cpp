@@ -133,6 +133,61 @@ TEST(Compare, KnowsNoCyclesWhereARoundDoesNotKnowItsClock) {
   EXPECT_EQ(item.verdict, CaseVerdict::slower);
 }
 
+/// Runs whose rounds drift by a tenth each, the new one 3 % slower.
+std::pair<BenchResults, BenchResults> drifting_runs(const std::string& in_turn, const std::string& other) {
+  std::vector<double> base;
+  std::vector<double> latest;
+  for (int i = 0; i < 9; ++i) {
+    base.push_back(1.0 + 0.1 * i);
+    latest.push_back(base.back() * (1.03 + 0.001 * (i % 3)));
+  }
+  std::pair runs = {results_of_cases({case_of("a", base)}), results_of_cases({case_of("a", latest)})};
+  runs.first.context.in_turn = in_turn;
+  runs.second.context.in_turn = other;
+  return runs;
+}
+
+TEST(Compare, PairsRoundsThatWereTakenInTurn) {
+  const auto [base, latest] = drifting_runs("x", "x");
+  const Comparison comparison = compare(base, latest);
+  EXPECT_TRUE(comparison.in_turn);
+  EXPECT_EQ(comparison.cases.at(0).verdict, CaseVerdict::slower);
+  EXPECT_NEAR(comparison.cases.at(0).effect->time.value, 1.031, 1e-12);
+}
+
+TEST(Compare, DoesNotPairRoundsOfRunsThatHaveNothingToDoWithEachOther) {
+  for (const auto& [one, other] : {std::pair("", ""), std::pair("x", "y"), std::pair("x", "")}) {
+    const auto [base, latest] = drifting_runs(one, other);
+    const Comparison comparison = compare(base, latest);
+    EXPECT_FALSE(comparison.in_turn);
+    EXPECT_EQ(comparison.cases.at(0).verdict, CaseVerdict::unclear);
+  }
+}
+
+TEST(Compare, DoesNotPairWhereOneSideHasARoundMore) {
+  auto [base, latest] = drifting_runs("x", "x");
+  latest.cases[0].rounds.push_back(round_of(1.9));
+  EXPECT_EQ(compare(base, latest).cases.at(0).verdict, CaseVerdict::unclear);
+}
+
+TEST(Compare, SaysHowManyPairsSoManyCasesNeed) {
+  std::vector<BenchCase> cases;
+  for (int i = 0; i < 26; ++i)
+    cases.push_back(case_of(std::string(1, static_cast<char>('a' + i)), nine(1.0)));
+  BenchResults base = results_of_cases(cases);
+  base.context.in_turn = "x";
+  EXPECT_EQ(compare(base, base).cases.at(0).reason,
+            "over 26 cases so few rounds cannot give p < 0.05; 10 a side are needed");
+}
+
+TEST(Compare, IsUnclearWhereAReplayIsNoTime) {
+  BenchCase latest = case_of("a", nine(1.0));
+  for (Round& round : latest.rounds) round.graph_ms = {0.9};
+  latest.rounds[3].graph_ms = {-1.0};
+  EXPECT_EQ(compare_cases({latest}, {latest}).cases.at(0).reason,
+            "new has a round whose time is not a positive number");
+}
+
 TEST(Compare, TakesTheRoundAsItsUnitHoweverManySamplesItHas) {
   BenchCase base = case_of("a", nine(1.0));
   BenchCase latest = case_of("a", nine(1.0));

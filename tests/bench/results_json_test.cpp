@@ -132,6 +132,12 @@ TEST(ResultsJson, HasEveryMemberOfTheTest) {
   }
 }
 
+TEST(ResultsJson, ReadsFilesThatDoNotKnowOfRoundsInTurn) {
+  Json json = json_of(full_results());
+  json["context"]["fmha_bwd"].erase("in_turn");
+  EXPECT_EQ(results_from(json.dump(), "f").context.in_turn, "");
+}
+
 TEST(ResultsJson, RefusesAnotherSchema) {
   EXPECT_EQ(refusal_after([](Json& json) { json["context"]["fmha_bwd"]["schema_version"] = 2; }),
             "--x: 'f': schema_version 2; allowed is 1");

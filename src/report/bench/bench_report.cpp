@@ -97,7 +97,7 @@ std::vector<ComparedCase> beside_baseline(const BenchReport& report) {
       one.name = item.name;
       one.base_ms = item.base_ms.value_or(kNone);
       one.new_ms = item.latest_ms.value_or(kNone);
-      one.ratio = one.new_ms / one.base_ms;
+      one.ratio = item.effect ? item.effect->time.value : one.new_ms / one.base_ms;
       if (item.effect) one.low = item.effect->time.interval.low;
       if (item.effect) one.high = item.effect->time.interval.high;
       const bool on_both = item.base_ms && item.latest_ms;

@@ -40,6 +40,11 @@ Cell clock(const BenchCase& item) {
 }
 
 /// How the rounds ended where not all samples were good.
+/// "1 round", "2 rounds".
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string remarks(const BenchCase& item) {
   std::int64_t slow = 0;
   std::int64_t out_of_time = 0;
@@ -52,9 +57,9 @@ std::string remarks(const BenchCase& item) {
     reasons.insert(round.telemetry.throttle.begin(), round.telemetry.throttle.end());
   }
   std::vector<std::string> parts;
-  if (throttled > 0) parts.push_back(fmt::format("{} rounds throttled", throttled));
-  if (slow > 0) parts.push_back(fmt::format("{} samples of a slow clock discarded", slow));
-  if (out_of_time > 0) parts.push_back(fmt::format("time was out in {} rounds", out_of_time));
+  if (throttled > 0) parts.push_back(fmt::format("{} throttled", counted(throttled, "round")));
+  if (slow > 0) parts.push_back(fmt::format("{} of a slow clock discarded", counted(slow, "sample")));
+  if (out_of_time > 0) parts.push_back(fmt::format("time was out in {}", counted(out_of_time, "round")));
   if (!reasons.empty()) parts.push_back(fmt::format("{}", fmt::join(reasons, ", ")));
   return fmt::format("{}", fmt::join(parts, "; "));
 }

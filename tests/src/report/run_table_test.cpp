@@ -59,7 +59,7 @@ TEST(RunTable, SaysWhatWasNotGoodInTheRounds) {
   rounds[0].stopped = rounds[2].stopped = "time is out";
   rounds[0].telemetry.throttle = {"power cap"};
   rounds[1].telemetry.throttle = {"heat", "power cap"};
-  EXPECT_THAT(run_table(results, false), HasSubstr("1 rounds throttled; 5 samples of a slow clock discarded; "
+  EXPECT_THAT(run_table(results, false), HasSubstr("1 round throttled; 5 samples of a slow clock discarded; "
                                                    "time was out in 2 rounds; heat, power cap"));
 }
 

@@ -1,0 +1,1 @@
+// Nothing: its target owns the precompiled headers of the tests.
