@@ -49,9 +49,8 @@ std::string Columns::text(bool colour) const {
   if (std::any_of(titles.begin(), titles.end(), [](const Cell& title) { return !title.text.empty(); })) {
     std::string rule;
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      // Remarks, last and to the left, may be of any length.
-      const bool is_remark = i + 1 == widths.size() && headings_[i].align == Align::left;
-      const std::size_t width = is_remark ? display_width(titles[i].text) : widths[i];
+      const bool is_remark = i + 1 == widths.size() && titles[i].text.empty();
+      const std::size_t width = is_remark ? 0 : widths[i];
       if (i > 0 && width > 0) rule += "──";
       for (std::size_t column = 0; column < width; ++column) rule += "─";
     }

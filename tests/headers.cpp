@@ -1,1 +1,0 @@
-// Nothing: its target owns the precompiled headers of the tests.
