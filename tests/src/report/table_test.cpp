@@ -71,7 +71,7 @@ Performance  milliseconds, the median of 20 passes after 3 for warm-up
 
 Masks  a cell is a pair; █ visible, · masked
   no_mask                 top_left                bottom_right
-  ───────────────────────────────────────────────────────────────────
+  ───────────────────────────────────────────────────────────────
   █ █ █                   █ · ·                   · · ·
   █ █ █                   █ █ ·                   █ · ·
   █ █ █                   █ █ █                   █ █ ·
