@@ -79,9 +79,8 @@ void judge_alone(CaseComparison& item, const BenchCase* latest, const CompareSet
   }
 }
 
-Effect effect_between(const BenchCase& base, const BenchCase& latest, bool in_turn,
+Effect effect_between(const BenchCase& base, const BenchCase& latest, bool paired,
                       const CompareSettings& settings) {
-  const bool paired = in_turn && base.rounds.size() == latest.rounds.size();
   const Sides times = times_between(base, latest, paired);
   Effect effect = {.time = ratio_between(times, settings.bootstrap),
                    .cycles = {},
@@ -90,6 +89,15 @@ Effect effect_between(const BenchCase& base, const BenchCase& latest, bool in_tu
     effect.cycles = ratio_between(*cycles, settings.bootstrap);
   }
   return effect;
+}
+
+/// Whether the nth rounds of every case that both runs have were taken in turn.
+bool are_pairs(const BenchResults& base, const BenchResults& latest, const CasesByName& in_base) {
+  if (latest.context.in_turn.empty() || latest.context.in_turn != base.context.in_turn) return false;
+  return std::all_of(latest.cases.begin(), latest.cases.end(), [&](const BenchCase& item) {
+    const auto before = in_base.find(item.name);
+    return before == in_base.end() || before->second->rounds.size() == item.rounds.size();
+  });
 }
 
 bool is_unsupported(const BenchCase& item) {
@@ -169,7 +177,7 @@ void judge(CaseComparison& item, std::int64_t compared, bool in_turn, const Comp
                               compared, settings.alpha, rounds_needed(compared, in_turn, settings));
   } else if (time.interval.high <= limit) {
     item.verdict = CaseVerdict::same;
-  } else if (same_cycles && time.interval.low <= limit) {
+  } else if (same_cycles && time.value <= limit) {
     item.verdict = CaseVerdict::same;
     item.reason = "by its cycles: the clock changed";
   } else {
@@ -201,7 +209,7 @@ std::string_view name_of(CaseVerdict verdict) {
 Comparison compare(const BenchResults& base, const BenchResults& latest, const CompareSettings& settings) {
   const CasesByName in_base = by_name(base, "base");
   const CasesByName in_latest = by_name(latest, "new");
-  const bool in_turn = !latest.context.in_turn.empty() && latest.context.in_turn == base.context.in_turn;
+  const bool in_turn = are_pairs(base, latest, in_base);
   Comparison comparison;
   comparison.settings = settings;
   comparison.in_turn = in_turn;

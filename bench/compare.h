@@ -17,8 +17,8 @@
 //
 // Where both sides know their clocks, the same interval is made of cycles, time x clock. A GPU at its power
 // cap changes its clock by several percent from one minute to the next, and cycles do not see that. Where
-// they exclude a slowdown beyond max_slowdown, times that say nothing are the same, and times that are slower
-// are unclear: it was the clock that changed.
+// they exclude a slowdown beyond max_slowdown, times that say nothing, and whose ratio is within the limit,
+// are the same; times that are slower are unclear: it was the clock that changed.
 #pragma once
 
 #include <array>

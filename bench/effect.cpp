@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 
 #include "bench/rank_test.h"
 #include "bench/signed_rank.h"
@@ -22,9 +23,14 @@ std::vector<double> megacycles_of(const BenchCase& item, bool replays) {
   return cycles;
 }
 
-bool knows_clocks(const BenchCase& item) {
-  for (const Round& round : item.rounds) {
-    if (!(round.telemetry.clock_mhz.value_or(0.0) > 0.0)) return false;
+/// Whether every round of both sides knows its clock, from one source: others are not to be compared.
+bool knows_clocks(const BenchCase& base, const BenchCase& latest) {
+  const std::string& source = base.rounds.front().telemetry.clock_source;
+  for (const BenchCase* item : {&base, &latest}) {
+    for (const Round& round : item->rounds) {
+      const Telemetry& telemetry = round.telemetry;
+      if (!(telemetry.clock_mhz.value_or(0.0) > 0.0) || telemetry.clock_source != source) return false;
+    }
   }
   return true;
 }
@@ -76,7 +82,7 @@ Sides times_between(const BenchCase& base, const BenchCase& latest, bool paired)
 }
 
 std::optional<Sides> cycles_between(const BenchCase& base, const BenchCase& latest, bool paired) {
-  if (!knows_clocks(base) || !knows_clocks(latest)) return std::nullopt;
+  if (!knows_clocks(base, latest)) return std::nullopt;
   const bool replays = has_replays(base, latest);
   return Sides{megacycles_of(base, replays), megacycles_of(latest, replays), paired};
 }

@@ -40,8 +40,8 @@ bool has_replays(const BenchCase& base, const BenchCase& latest);
 
 /// Milliseconds of a pass, by replays where has_replays.
 Sides times_between(const BenchCase& base, const BenchCase& latest, bool paired);
-/// Millions of cycles of a pass, that time x clock; nothing where a round of either side does not know its
-/// clock.
+/// Millions of cycles of a pass, that time x clock; nothing unless every round of both sides knows its clock,
+/// all of them from one source. Both have rounds.
 std::optional<Sides> cycles_between(const BenchCase& base, const BenchCase& latest, bool paired);
 
 }  // namespace fmha_bwd

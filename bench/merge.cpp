@@ -1,10 +1,12 @@
 #include "bench/merge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "bench/alike.h"
@@ -39,6 +41,13 @@ std::string commands_of(std::span<const NamedResults> parts) {
   return text;
 }
 
+/// The marks of all parts, in an order that is not theirs; none where a part has none.
+std::string in_turn_of(std::span<const NamedResults> parts) {
+  std::set<std::string> marks;
+  for (const NamedResults& part : parts) marks.insert(part.results.context.in_turn);
+  return marks.contains("") ? "" : fmt::format("{}", fmt::join(marks, " "));
+}
+
 /// Where a case came from.
 struct Source {
   const BenchCase* item;
@@ -58,6 +67,7 @@ BenchResults merge(std::span<const NamedResults> parts) {
   BenchResults whole;
   whole.context = parts.front().results.context;
   whole.context.command = commands_of(parts);
+  whole.context.in_turn = in_turn_of(parts);
   std::map<std::string_view, Source> seen;
   for (const NamedResults& part : parts) {
     require_alike(parts.front(), part);

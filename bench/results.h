@@ -10,7 +10,7 @@
 namespace fmha_bwd {
 
 /// Of the results file. Files of another schema are refused.
-inline constexpr int kResultsSchema = 1;
+inline constexpr int kResultsSchema = 2;
 
 /// Where and how a run was measured. Times of unlike contexts are not comparable (bench/alike.h says which
 /// of these count).
@@ -50,6 +50,7 @@ struct BenchContext {
 /// What the device and its vendor's library said while a round was measured; nothing where they say nothing.
 struct Telemetry {
   std::optional<double> clock_mhz;      // median over the batches, or single passes where there are none
+  std::string clock_source;             // "counters", the device's own, or "library"; empty without a clock
   std::optional<double> power_watts;    // largest
   std::optional<double> temperature_c;  // largest
   std::vector<std::string> throttle;    // reasons seen, like "power cap"; sorted, each once

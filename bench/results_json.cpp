@@ -46,11 +46,13 @@ void members(BenchContext& x, const Visit& visit) {
   visit("max_seconds", x.max_seconds);
   visit("rounds", x.rounds);
   visit("interleaved", x.interleaved);
+  visit("in_turn", x.in_turn);
 }
 
 template <class Visit>
 void members(Telemetry& x, const Visit& visit) {
   visit("clock_mhz", x.clock_mhz);
+  visit("clock_source", x.clock_source);
   visit("power_watts", x.power_watts);
   visit("temperature_c", x.temperature_c);
   visit("throttle", x.throttle);
@@ -266,7 +268,6 @@ BenchResults results_of(const Json& json, const std::string& where) {
   }
   BenchResults results;
   members(results.context, Reader{own});
-  if (own.contains("in_turn")) results.context.in_turn = own.at("in_turn").get<std::string>();
   for (const Json& item : json.at("cases")) members(results.cases.emplace_back(), Reader{item});
   return results;
 }
@@ -286,7 +287,6 @@ CaseText case_text(const BenchCase& item, const BenchContext& context) {
 std::string results_text(const BenchContext& context, const std::vector<CaseText>& cases) {
   Json own = {{"schema_version", kResultsSchema}};
   own.update(Writer::object_of(context));
-  own["in_turn"] = context.in_turn;
   const Json head = {{"date", context.started},         {"host_name", context.host},
                      {"executable", "fmha_bwd"},        {"num_cpus", context.cpus},
                      {"library_build_type", "release"}, {"fmha_bwd", std::move(own)}};

@@ -114,7 +114,8 @@ Round sample_round(Subject& subject, const SamplerSettings& settings, const Cloc
   }
   round.stopped = *why;
   // Clocks of two sources are not mixed: a vendor's library knows nominal ones.
-  if (watch != nullptr && !decisive.knows_clock()) {
+  const bool has_counters = decisive.knows_clock();
+  if (watch != nullptr && !has_counters) {
     for (Samples* samples : {&single, &batch, &graph}) samples->ask(*watch);
   }
   round.single_ms = single.kept(round);
@@ -122,6 +123,7 @@ Round sample_round(Subject& subject, const SamplerSettings& settings, const Cloc
   round.graph_ms = graph.kept(round);
   if (watch != nullptr) round.telemetry = watch->summary(begin, now());
   round.telemetry.clock_mhz = decisive.clock_mhz();
+  if (decisive.knows_clock()) round.telemetry.clock_source = has_counters ? "counters" : "library";
   round.throttled |= is_out_of_order(round.telemetry.throttle);
   return round;
 }

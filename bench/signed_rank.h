@@ -11,8 +11,10 @@
 namespace fmha_bwd {
 
 /// The probability of a rank sum V as large as that of `differences` where each is as likely to be negative
-/// as positive: small where they tend to be positive. In (0, 1], by counting the signs' 2^n combinations; 1
-/// where all are 0. Throws std::invalid_argument where there is none, or a NaN.
+/// as positive: small where they tend to be positive. In (0, 1]; 1 where all are 0. By counting the signs'
+/// 2^n combinations; of more than 100 differences by the normal approximation, with the continuity correction
+/// of 1/2 and the variance n (n + 1)(2 n + 1) / 24 - sum over ties of (t^3 - t) / 48 (E. L. Lehmann,
+/// "Nonparametrics", 1975, section 3.2). Throws std::invalid_argument where there is none, or a NaN.
 double p_of_positive(const std::vector<double>& differences);
 
 /// The smallest p that so many pairs can have: 1 / 2^pairs.

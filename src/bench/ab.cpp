@@ -16,6 +16,7 @@
 namespace fmha_bwd {
 namespace {
 
+constexpr const char* kSamplesInTurn = "30";
 constexpr std::size_t kMostInFilter = 200;  // more are not worth telling apart
 
 /// A regular expression for exactly these names.
@@ -68,16 +69,17 @@ class Rounds {
     words_.insert(words_.end(), {"--rounds", "1", "--quiet"});
     if (!options.samples) {
       const auto share = static_cast<double>(options.rounds);
-      const double sides = options.on_cpu() ? 2.0 : 1.0;  // that share the time
       words_.insert(words_.end(), {"--min-time", fmt::format("{}", options.min_seconds / share), "--max-time",
-                                   fmt::format("{}", sides * options.max_seconds / share)});
+                                   fmt::format("{}", options.max_seconds / share)});
     }
     if (!only.empty() && only.size() <= kMostInFilter) {
       words_ = without(words_, {"--shard", "--benchmark_filter"}, {});  // of the whole sweep
       words_.push_back("--benchmark_filter=" + filter_of(only));
     }
-    // The nth sample of either side is of the same case.
-    if (options.on_cpu()) words_.push_back("--benchmark_enable_random_interleaving=false");
+    if (!options.on_cpu()) return;
+    // So that both sides are at the same case all the time.
+    words_.push_back("--benchmark_enable_random_interleaving=false");
+    if (!options.samples) words_.insert(words_.end(), {"--samples", kSamplesInTurn});
   }
 
   /// One round of every case by each side. On a CPU, whose state changes within a second, both processes run
@@ -121,6 +123,12 @@ class Rounds {
     if (code != static_cast<int>(exit_code_of(round))) {
       throw Error(ExitCode::device_error,
                   fmt::format("'{}' ended with code {} before it was done", side.program, code));
+    }
+    if (options_.on_cpu() && round.context.in_turn.empty()) {
+      throw Error(ExitCode::unsupported,
+                  fmt::format("--ab: '{}' takes no turns: it is another version of this program, or does not "
+                              "hand {} on to it",
+                              side.program, kTurnVariable));
     }
     round.context.command = command_of(options_);
     round.context.rounds = options_.rounds;

@@ -35,6 +35,9 @@ class CaseRuns {
   /// verification fails, unsupported where no kernel takes the problem, device_error.
   Round round(const PlannedCase& planned, BenchCase& item, ClockWatch* watch);
 
+  /// Whether this is one of two processes that measure in turn.
+  bool takes_turns() const { return turns_.has_value(); }
+
   /// Frees what is kept for the case.
   void close(const BenchCase& item) { subjects_.erase(item.name); }
 

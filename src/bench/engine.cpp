@@ -74,6 +74,7 @@ class Engine::Implementation {
     } else {
       context_ = context_of(options, nullptr, nullptr, "none on a CPU");
     }
+    if (runs_.takes_turns()) context_.in_turn = kTurnVariable;
   }
 
   const BenchContext& context() const { return context_; }

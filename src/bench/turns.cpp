@@ -1,5 +1,6 @@
 #include "src/bench/turns.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,6 +25,17 @@ void send_turn(int end) {
   }
 }
 
+[[noreturn]] void fail(const char* what) {
+  throw Error(ExitCode::device_error,
+              fmt::format("--ab: {}: {}", what, std::generic_category().message(errno)));
+}
+
+bool is_socket(int descriptor) {
+  int type = 0;
+  socklen_t size = sizeof(type);
+  return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+}
+
 class InTurn final : public Subject {
  public:
   InTurn(std::unique_ptr<Subject> subject, Turns& turns) : subject_(std::move(subject)), turns_(turns) {}
@@ -45,9 +57,14 @@ class InTurn final : public Subject {
 }  // namespace
 
 TurnPair::TurnPair() {
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()) == 0) return;
-  throw Error(ExitCode::device_error,
-              fmt::format("--ab: no socket pair: {}", std::generic_category().message(errno)));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()) != 0) fail("no socket pair");
+  for (int& end : ends_) {
+    if (end > STDERR_FILENO) continue;
+    // One of the standard three was closed, and the process that inherits the end gives these a new meaning.
+    const int moved = fcntl(end, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (moved < 0) fail("no descriptor");
+    ::close(std::exchange(end, moved));
+  }
 }
 
 void TurnPair::begin(std::size_t which) {
@@ -67,7 +84,8 @@ std::optional<Turns> Turns::of_this_process() {
   int end = -1;
   const char* last = text + std::strlen(text);
   const auto [stop, error] = std::from_chars(text, last, end);
-  if (error != std::errc() || stop != last) return std::nullopt;
+  const bool is_end = error == std::errc() && stop == last && end > STDERR_FILENO && is_socket(end);
+  if (!is_end) return std::nullopt;
   std::optional<Turns> turns(end);
   turns->take();
   return turns;
@@ -90,7 +108,9 @@ void Turns::give() { send_turn(end_); }
 
 void Turns::take() {
   char turn = 0;
-  while (recv(end_, &turn, 1, 0) < 0 && errno == EINTR) {
+  while (recv(end_, &turn, 1, 0) < 0) {
+    if (errno == ECONNRESET) return;  // the other has ended
+    if (errno != EINTR) fail("the turn is lost");
   }
 }
 

@@ -37,7 +37,8 @@ inline constexpr const char* kTurnVariable = "FMHA_BWD_TURNS";
 /// This process's end.
 class Turns {
  public:
-  /// Waits for the first turn. Nothing where the process was started without an end.
+  /// Waits for the first turn. Nothing where the process was started without an end. Throws Error
+  /// (device_error) where the turn is lost, as pass() does.
   static std::optional<Turns> of_this_process();
   explicit Turns(int end) : end_(end) {}
   Turns(Turns&& other) noexcept;

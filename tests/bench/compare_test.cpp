@@ -120,6 +120,19 @@ TEST(Compare, CallsACaseOfTheSameCyclesTheSameWhereItsTimesSayNothing) {
   EXPECT_EQ(item.reason, "by its cycles: the clock changed");
 }
 
+TEST(Compare, IsUnclearWhereTheRatioIsBeyondTheLimitThoughCyclesAreTheSame) {
+  BenchCase latest = case_of("a", {});
+  for (int i = -4; i <= 4;
+       ++i) {  // 2 % slower by the median, with times that go with a clock that wanders by 4 %
+    latest.rounds.push_back(round_of(1.02 / (1.0 + 0.01 * i)));
+    latest.rounds.back().telemetry.clock_mhz = 1700.0 / 1.02 * (1.0 + 0.01 * i);
+  }
+  const CaseComparison item = compare_cases({at_clock(nine(1.0), 1700.0)}, {latest}).cases.at(0);
+  EXPECT_LE(item.effect->cycles->interval.high, 1.01);
+  EXPECT_LE(item.effect->time.interval.low, 1.01);
+  EXPECT_EQ(item.verdict, CaseVerdict::unclear);
+}
+
 TEST(Compare, StaysUnclearWhereCyclesSayNothingEither) {
   EXPECT_EQ(compare_cases({at_clock(nine(1.0), 1700.0)}, {at_clock(nine(1.01), 1700.0)}).cases.at(0).verdict,
             CaseVerdict::unclear);
@@ -167,6 +180,7 @@ TEST(Compare, DoesNotPairRoundsOfRunsThatHaveNothingToDoWithEachOther) {
 TEST(Compare, DoesNotPairWhereOneSideHasARoundMore) {
   auto [base, latest] = drifting_runs("x", "x");
   latest.cases[0].rounds.push_back(round_of(1.9));
+  EXPECT_FALSE(compare(base, latest).in_turn);
   EXPECT_EQ(compare(base, latest).cases.at(0).verdict, CaseVerdict::unclear);
 }
 

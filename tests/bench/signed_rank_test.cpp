@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -39,6 +40,28 @@ TEST(SignedRank, LeavesOutPairsThatDoNotDiffer) {
 TEST(SignedRank, IsSmallestWhereAllArePositive) {
   EXPECT_EQ(p_of_positive(std::vector<double>(9, 1.0)), least_p_of_pairs(9));
   EXPECT_EQ(least_p_of_pairs(9), 1.0 / 512.0);
+}
+
+TEST(SignedRank, GivesEveryGroupOfTiesTheMeanOfItsRanks) {
+  // Ranks 1.5, 1.5, 3.5, 3.5; V = 1.5 + 3.5 + 3.5 = 8.5, which two signs reach, and 10 one.
+  EXPECT_EQ(p_of_positive({1.0, -1.0, 2.0, 2.0}), 3.0 / 16.0);
+}
+
+TEST(SignedRank, IsNormalForMany) {
+  // n = 101, all positive but the least ten: V = 5151 - 55 = 5096, mean 2575.5, variance 87137.75.
+  std::vector<double> differences;
+  for (int i = 1; i <= 101; ++i) differences.push_back(i <= 10 ? -i : i);
+  const double z = (5096.0 - 2575.5 - 0.5) / std::sqrt(101.0 * 102.0 * 203.0 / 24.0);
+  EXPECT_DOUBLE_EQ(p_of_positive(differences), std::erfc(z / std::sqrt(2.0)) / 2.0);
+  EXPECT_GT(p_of_positive(std::vector<double>(20000, 1.0)), 0.0);
+}
+
+TEST(SignedRank, IsCloseToTheExactOneWhereItBecomesNormal) {
+  std::vector<double> differences;
+  for (int i = 1; i <= 100; ++i) differences.push_back(i % 3 == 0 ? -i : i);
+  const double exact = p_of_positive(differences);
+  differences.push_back(0.5);  // the least: hardly a difference
+  EXPECT_NEAR(p_of_positive(differences), exact, 0.05 * exact);
 }
 
 TEST(SignedRank, RefusesNothingAndNan) {

@@ -98,10 +98,24 @@ TEST_P(PassTimer, ReplayedGraphsLeaveTheGradientsOfOnePassWhereThereAreGraphs) {
   for (std::size_t i = 0; i < right.size(); ++i) EXPECT_TRUE(timed[i].bytes == right[i].bytes) << i;
 }
 
+TEST_P(PassTimer, TellsTheClockOnNvidiaOverAMillisecondAndMore) {
+  const auto session = opened();
+  session->prepare_timing(kTopLeft, CacheState::warm);
+  EXPECT_EQ(session->clock_mhz(), std::nullopt);  // since when?
+  double milliseconds = 0.0;
+  while (milliseconds < 2.0) milliseconds += session->time_passes(10);
+  const std::optional<double> clock = session->clock_mhz();
+  EXPECT_EQ(clock.has_value(), GetParam().platform == "nvidia");
+  if (!clock) return;
+  EXPECT_GT(*clock, 100.0);
+  EXPECT_LT(*clock, 10000.0);
+}
+
 TEST_P(PassTimer, NeedsToBePrepared) {
   const auto session = opened();
   EXPECT_THROW(static_cast<void>(session->time_passes(1)), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(session->time_graph(1)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(session->clock_mhz()), std::invalid_argument);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, PassTimer, testing::ValuesIn(devices_to_test()), test_name);

@@ -27,7 +27,8 @@ def a_round(rng, ms, throttled=False):
     return {"single_ms": samples(5, ms * 1.05 + 0.004), "batch_ms": samples(6, ms),
             "graph_ms": samples(4, ms * 0.99) if ms < 1.0 else [], "batch_passes": 16, "stopped": "steady",
             "slow_clock": 1 if throttled else 0, "throttled": throttled,
-            "telemetry": {"clock_mhz": 1980.0 - rng.randrange(120), "power_watts": 640.0 + rng.randrange(50),
+            "telemetry": {"clock_mhz": 1980.0 - rng.randrange(120), "clock_source": "counters",
+                          "power_watts": 640.0 + rng.randrange(50),
                           "temperature_c": 61.0, "throttle": ["power cap"] if throttled else []}}
 
 
@@ -53,7 +54,7 @@ def a_case(rng, index, mask, dtype, seqlen, hdim=128, rounds=9, speed=1.0, peak=
 
 
 def context(**changes):
-    made = {"schema_version": 1, "version": "0.1.0", "revision": "v0.1.0-41-ge8e0f33",
+    made = {"schema_version": 2, "version": "0.1.0", "revision": "v0.1.0-41-ge8e0f33",
             "command": "fmha_bwd bench --mask no_mask,top_left,bottom_right:256,0 --dtype fp16,bf16 "
                        "--batch 4 --nhead 16 --seqlen 512:16384:*2 --hdim 64,128 --output h200.json",
             "started": "2025-03-14T09:26:53Z", "host": "node-17", "cpu": "Xeon Platinum 8480C", "cpus": 112,
@@ -61,7 +62,7 @@ def context(**changes):
             "runtime": "CUDA 13.0", "emulated": False, "multiprocessors": 132, "max_clock_mhz": 1980.0,
             "memory_gbytes_per_s": 4814.5, "cache_bytes": 62914560, "power_cap_watts": 700.0,
             "telemetry": "nvml", "cache": "rotate", "warmup_seconds": 0.5, "samples": None,
-            "min_seconds": 0.5, "max_seconds": 5.0, "rounds": 9, "interleaved": True}
+            "min_seconds": 0.5, "max_seconds": 5.0, "rounds": 9, "interleaved": True, "in_turn": ""}
     return made | changes
 
 

@@ -39,12 +39,12 @@ Cell clock(const BenchCase& item) {
   return cell(mhz, fmt::format("{:.0f}", mhz));
 }
 
-/// How the rounds ended where not all samples were good.
 /// "1 round", "2 rounds".
 std::string counted(std::int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+/// How the rounds ended where not all samples were good.
 std::string remarks(const BenchCase& item) {
   std::int64_t slow = 0;
   std::int64_t out_of_time = 0;

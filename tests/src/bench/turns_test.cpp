@@ -60,8 +60,10 @@ TEST(TurnPair, LeavesTheRestToOneProcessWhenTheOtherHasEnded) {
 TEST(Turns, AreNoneWithoutAnEnd) {
   unsetenv(kTurnVariable);
   EXPECT_FALSE(Turns::of_this_process());
-  setenv(kTurnVariable, "x", 1);
-  EXPECT_FALSE(Turns::of_this_process());
+  for (const char* text : {"", "x", "-1", "0", "1", "2", "99999", " 5", "5x", "99999999999999"}) {
+    setenv(kTurnVariable, text, 1);
+    EXPECT_FALSE(Turns::of_this_process()) << text;
+  }
   unsetenv(kTurnVariable);
 }
 
