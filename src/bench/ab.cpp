@@ -16,7 +16,6 @@
 namespace fmha_bwd {
 namespace {
 
-constexpr const char* kSamplesInTurn = "30";
 constexpr std::size_t kMostInFilter = 200;  // more are not worth telling apart
 
 /// A regular expression for exactly these names.
@@ -79,7 +78,8 @@ class Rounds {
     if (!options.on_cpu()) return;
     // So that both sides are at the same case all the time.
     words_.push_back("--benchmark_enable_random_interleaving=false");
-    if (!options.samples) words_.insert(words_.end(), {"--samples", kSamplesInTurn});
+    words_ = without(words_, {"--samples"}, {});
+    words_.insert(words_.end(), {"--samples", fmt::format("{}", options.samples.value())});
   }
 
   /// One round of every case by each side. On a CPU, whose state changes within a second, both processes run

@@ -80,7 +80,7 @@ void declare(CLI::App& app, Texts& texts, BenchOptions& options) {
       "what a pass finds in the cache: rotate (other tensors), flush (zeros) or\nwarm (its own) [rotate]");
   add(kSampling, "--rounds", "N", texts.rounds, "visits to each case, in random order over all cases [9]");
   add(kSampling, "--samples", "N", texts.samples,
-      "so many samples a round, for gates [until they are steady]");
+      "so many samples a round, for gates [until they are steady; 30 with --ab on\nthe CPU]");
   add(kSampling, "--min-time", "SECONDS", texts.min_time,
       "device time of a case, over its rounds, at least [0.5]");
   add(kSampling, "--max-time", "SECONDS", texts.max_time, "time of a case's rounds, at most [9]");
@@ -180,6 +180,8 @@ void take_device(BenchOptions& options) {
   if (device && options.device == "auto") options.device = *device;
 }
 
+constexpr std::int64_t kSamplesInTurn = 30;
+
 /// The command line's words stand behind those of each line of the files, so that they win.
 void set_cases(BenchOptions& options, const Texts& texts, const Words& sweep) {
   if (texts.shard) options.shard = shard_from(*texts.shard);
@@ -216,6 +218,14 @@ void set_cases(BenchOptions& options, const Texts& texts, const Words& sweep) {
     }
   }
   if (!one && options.other_binary) refuse("--ab", "measures on one device; allowed with one --device");
+  if (options.on_cpu() && options.other_binary && !options.samples) {
+    // Two processes that take turns stay at the same case only with as many samples on either side.
+    if (texts.min_time || texts.max_time) {
+      refuse(texts.min_time ? "--min-time" : "--max-time",
+             "no effect with --ab on the CPU, which takes a fixed count; allowed is --samples");
+    }
+    options.samples = kSamplesInTurn;
+  }
 }
 
 bool starts_any(const Words& words, std::string_view begin) {

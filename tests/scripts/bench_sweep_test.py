@@ -223,6 +223,29 @@ class AgainstItself(BenchSweep):
             self.assertIn(len(rounds), (9, 18))
             self.assertEqual(results(path)["context"]["fmha_bwd"]["rounds"], 9)
 
+    def wrapper(self, line):
+        path = self.folder / "other"
+        path.write_text(f"#!/bin/sh\n{line}\nexec '{PROGRAM}' \"$@\"\n")
+        path.chmod(0o755)
+        return path
+
+    def test_takes_turns_on_the_cpu(self):
+        words = ["bench", "--device", "cpu", "--mask", "no_mask,top_left", "--batch", "1", "--nhead", "1", "--seqlen",
+                 "16", "--hdim", "16", "--rounds", "2", "--warmup-time", "0", "--output", self.out]
+        for program in (PROGRAM, self.wrapper("exec <&-")):
+            outcome = run(*words, "--ab", program)
+            self.assertEqual(outcome.returncode, 5, outcome.stdout + outcome.stderr)  # of so few rounds
+            self.assertIn("signed-rank", outcome.stdout)
+            marks = {results(path)["context"]["fmha_bwd"]["in_turn"] for path in (self.out, f"{self.out}.base")}
+            self.assertEqual(len(marks), 1)
+            self.assertNotEqual(marks, {""})
+            for path in (self.out, f"{self.out}.base"):
+                self.assertEqual([[len(a_round["single_ms"]) for a_round in case["rounds"]]
+                                  for case in results(path)["cases"]], [[30, 30], [30, 30]])
+        outcome = run(*words, "--ab", self.wrapper("unset FMHA_BWD_TURNS"))
+        self.assertEqual(outcome.returncode, 3)
+        self.assertIn("takes no turns", outcome.stderr)
+
     def test_a_program_that_is_killed_is_six(self):
         other = self.folder / "other"
         other.write_text(f"#!/bin/sh\n'{PROGRAM}' \"$@\"\nkill -9 $$\n")

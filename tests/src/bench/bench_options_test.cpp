@@ -179,6 +179,13 @@ TEST(BenchOptions, RefusesValuesThatAreNotAllowed) {
   }
 }
 
+TEST(BenchOptions, TakesAFixedCountOfSamplesWhereTwoBuildsTakeTurnsOnTheCpu) {
+  EXPECT_EQ(bench_options({"--device", "cpu", "--ab", "x"}).samples, 30);
+  EXPECT_EQ(bench_options({"--device", "cpu", "--ab", "x", "--samples", "7"}).samples, 7);
+  EXPECT_EQ(bench_options({"--device", "cpu"}).samples, std::nullopt);
+  EXPECT_EQ(bench_options({"--ab", "x"}).samples, std::nullopt);
+}
+
 TEST(BenchOptions, RefusesWhatHasNoEffect) {
   for (const Refusal& refusal : std::vector<Refusal>{
            {{"--samples", "2", "--min-time", "1"}, "--min-time: no effect with --samples, a fixed count"},
@@ -194,6 +201,8 @@ TEST(BenchOptions, RefusesWhatHasNoEffect) {
             "--benchmark_min_warmup_time: no effect; allowed is --warmup-time"},
            {{"--device", "cpu", "--cache", "flush"},
             "--cache: the reference on the CPU takes its inputs as they are; allowed without --device cpu"},
+           {{"--device", "cpu", "--ab", "x", "--max-time", "1"},
+            "--max-time: no effect with --ab on the CPU, which takes a fixed count; allowed is --samples"},
            {{"--device", "nvidia:all", "--ab", "x"},
             "--ab: measures on one device; allowed with one --device"},
        }) {
