@@ -25,18 +25,14 @@ CasesByName by_name(const BenchResults& results, std::string_view side) {
   return cases;
 }
 
-std::vector<double> times_of(const BenchCase& item) {
-  std::vector<double> times;
-  for (const Round& round : item.rounds) times.push_back(time_of(round));
-  return times;
-}
-
 bool is_time(double milliseconds) { return std::isfinite(milliseconds) && milliseconds > 0.0; }
 
 std::optional<double> measured_time(const BenchCase& item) {
-  const std::vector<double> times = times_of(item);
-  if (times.empty() || !std::all_of(times.begin(), times.end(), is_time)) return std::nullopt;
-  return median(times);
+  const auto is_measured = [](const Round& round) { return is_time(time_of(round)); };
+  if (item.rounds.empty() || !std::all_of(item.rounds.begin(), item.rounds.end(), is_measured)) {
+    return std::nullopt;
+  }
+  return time_of(item);
 }
 
 bool failed(const BenchCase& item) { return !item.error.empty() || item.exit_code != 0; }
@@ -168,8 +164,11 @@ void judge(CaseComparison& item, std::int64_t compared, bool in_turn, const Comp
   const double limit = 1.0 + settings.max_slowdown;
   const bool same_cycles = cycles && cycles->interval.high <= limit;
   if (evidence.p_slower < settings.alpha && time.interval.low > limit) {
-    if (!same_cycles) item.verdict = CaseVerdict::slower;
-    if (same_cycles) item.reason = "the clock was lower: a pass takes as many cycles as before";
+    if (same_cycles) {
+      item.reason = "the clock was lower: a pass takes as many cycles as before";
+    } else {
+      item.verdict = CaseVerdict::slower;
+    }
   } else if (evidence.p_faster < settings.alpha && time.interval.high < 1.0 - settings.max_slowdown) {
     item.verdict = CaseVerdict::faster;
   } else if (evidence.least_p * static_cast<double>(compared) >= settings.alpha) {
