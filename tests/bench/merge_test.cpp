@@ -40,6 +40,18 @@ TEST(Merge, OfTwoShardsEqualsTheWhole) {
   EXPECT_EQ(results_text(merge_all({shard(whole, 1), shard(whole, 0)})), results_text(whole));
 }
 
+TEST(Merge, OfShardsInTurnIsInTurnWhateverTheirOrder) {
+  const BenchResults whole = whole_sweep();
+  NamedResults one = shard(whole, 0);
+  NamedResults other = shard(whole, 1);
+  one.results.context.in_turn = "y";
+  other.results.context.in_turn = "x";
+  EXPECT_EQ(merge_all({one, other}).context.in_turn, "x y");
+  EXPECT_EQ(merge_all({other, one}).context.in_turn, "x y");
+  other.results.context.in_turn = "";
+  EXPECT_EQ(merge_all({one, other}).context.in_turn, "");
+}
+
 TEST(Merge, OfTwoShardsGivesTheVerdictsOfTheWhole) {
   const BenchResults base = whole_sweep();
   const BenchResults latest = whole_sweep(1.05);

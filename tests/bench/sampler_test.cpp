@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace fmha_bwd {
@@ -159,6 +163,51 @@ TEST(Sampler, TellsTheClockOfBatchesByTheSubjectsOwnCounters) {
   EXPECT_EQ(subject.asked_clocks, 7U);
   EXPECT_EQ(round.telemetry.clock_mhz, 1700.0);
   EXPECT_FALSE(round.throttled);
+}
+
+/// Says 1980 MHz, and why.
+class NominalDevice final : public DeviceWatch {
+ public:
+  explicit NominalDevice(std::vector<std::string> throttle) : throttle_(std::move(throttle)) {}
+  const DeviceFacts& facts() const override { return facts_; }
+  DeviceReading read() override { return {1980.0, 500.0, 60.0, throttle_}; }
+
+ private:
+  DeviceFacts facts_;
+  std::vector<std::string> throttle_;
+};
+
+Round watched_round(FakeSubject& subject, std::vector<std::string> throttle) {
+  NominalDevice device(std::move(throttle));
+  ClockWatch watch(device);
+  watch.start();
+  const auto now = std::chrono::steady_clock::now();
+  while (!watch.clock_during(now, now))
+    std::this_thread::yield();  // the fake takes no time, the first reading does
+  return sample_round(subject, fixed(3), &watch);
+}
+
+TEST(Sampler, DoesNotMixTheSubjectsClockWithThatOfTheLibrary) {
+  FakeSubject subject(1.0);
+  subject.clocks = {std::nullopt, std::nullopt, 1700.0};  // before, and of single passes and batches in turn
+  subject.clocks.insert(subject.clocks.end(), {std::nullopt, 1700.0, std::nullopt, 1700.0});
+  const Round round = watched_round(subject, {"power cap"});
+  EXPECT_EQ(round.telemetry.clock_mhz, 1700.0);
+  EXPECT_EQ(round.telemetry.clock_source, "counters");
+  EXPECT_FALSE(round.throttled);
+}
+
+TEST(Sampler, AsksTheLibraryWhereTheSubjectDoesNotKnowItsClock) {
+  FakeSubject subject(1.0);
+  const Round round = watched_round(subject, {});
+  EXPECT_EQ(round.telemetry.clock_mhz, 1980.0);
+  EXPECT_EQ(round.telemetry.clock_source, "library");
+  EXPECT_FALSE(round.throttled);
+}
+
+TEST(Sampler, DoubtsARoundInWhichHeatHeldTheClockDown) {
+  FakeSubject subject(1.0);
+  EXPECT_TRUE(watched_round(subject, {"power cap", "thermal"}).throttled);
 }
 
 TEST(Sampler, DiscardsABatchUnderASlowClock) {

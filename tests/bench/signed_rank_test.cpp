@@ -56,6 +56,15 @@ TEST(SignedRank, IsNormalForMany) {
   EXPECT_GT(p_of_positive(std::vector<double>(20000, 1.0)), 0.0);
 }
 
+TEST(SignedRank, IsNormalForManyTies) {
+  // Sixty pairs of ties, the ten least of them negative: V = 7260 - 210, mean 3630, and 60 (2^3 - 2) / 48
+  // = 7.5.
+  std::vector<double> differences;
+  for (int i = 1; i <= 60; ++i) differences.insert(differences.end(), 2, i <= 10 ? -i : i);
+  const double z = (7050.0 - 3630.0 - 0.5) / std::sqrt(120.0 * 121.0 * 241.0 / 24.0 - 7.5);
+  EXPECT_DOUBLE_EQ(p_of_positive(differences), std::erfc(z / std::sqrt(2.0)) / 2.0);
+}
+
 TEST(SignedRank, IsCloseToTheExactOneWhereItBecomesNormal) {
   std::vector<double> differences;
   for (int i = 1; i <= 100; ++i) differences.push_back(i % 3 == 0 ? -i : i);
