@@ -1,7 +1,6 @@
 // The gate as the command line asks for it: what `compare` and `bench --baseline` share.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +8,10 @@
 
 #include "bench/compare.h"
 #include "src/terminal.h"
+
+namespace CLI {
+class App;
+}
 
 namespace fmha_bwd {
 
