@@ -7,7 +7,7 @@
 #include "base/sequences.h"
 #include "base/tensor.h"
 
-namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
 /// The rows of one head of one sequence, columns contiguous.
 template <class T>
@@ -72,4 +72,4 @@ struct SequenceTable {
   }
 };
 
-}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM
