@@ -1,9 +1,11 @@
 // Copies that a lane starts and waits for later.
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "kernels/platform/emulator/matrix_core.h"
 #include "kernels/platform/emulator/matrix_units.h"
+#include "kernels/platform/emulator/sanitizer.h"
 #include "kernels/platform/emulator/workgroup.h"
 
 namespace hip_emulator {
@@ -18,7 +20,16 @@ void copy_async(void* shared, const void* global, bool exists, const char* file,
       current_workgroup->fail(site.text() + ": a copy from shared memory", nullptr);
     }
   }
+  // It may write from now on, whatever it is that happens later.
+  constexpr std::size_t kBytes = 16;
   Lane& lane = *current_lane;
+  SharedMemory& memory = current_workgroup->shared();
+  const auto address = reinterpret_cast<std::uintptr_t>(shared);
+  if (const Fault fault = memory.announce_write(address, kBytes, lane.stamp); fault != Fault::none) {
+    current_workgroup->fail(site.text() + ": " + memory.describe(fault, address, kBytes, Access::write),
+                            nullptr);
+  }
+  announce_write(shared);
   lane.copies.push_back({shared, global, exists, lane.copy_groups});
 }
 

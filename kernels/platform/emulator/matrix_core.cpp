@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -155,8 +156,8 @@ Entry entry_of(MatrixInstruction instruction) {
 
 /// What a lane brings to ldmatrix, and gets from it.
 struct Rows {
-  const std::uint32_t* own;  // four words
-  std::uint32_t* words;      // four
+  SixteenBytes own;
+  std::uint32_t* words;  // four
 };
 
 std::uint32_t half_of(std::uint32_t word, std::size_t which) { return word >> (16 * which) & 0xffffu; }
@@ -216,7 +217,7 @@ void check_row(const void* row, const char* operation, const char* file, int lin
   require_shared(row, site);
 }
 
-void distribute_rows(std::uint32_t* words, const std::uint32_t* row, bool transposed, const char* operation,
+void distribute_rows(std::uint32_t* words, SixteenBytes row, bool transposed, const char* operation,
                      const char* file, int line) {
   Rows rows = {row, words};
   current_workgroup->wave_function(

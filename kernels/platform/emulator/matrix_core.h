@@ -10,12 +10,10 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <cstring>
 
 #include "base/dtype.h"
 #include "kernels/platform/emulator/async_copy.h"
 #include "kernels/platform/emulator/device_functions.h"
-#include "kernels/platform/emulator/string_functions.h"
 
 namespace hip_emulator {
 
@@ -95,18 +93,21 @@ void mma_16x8x16(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t
   multiply_add(MatrixInstruction::mma_16x8x16, kMatrixDType<T>, c, a, b, "mma_16x8x16", file, line);
 }
 
+/// Four words that are loaded and stored at once, whatever they are. Not by memcpy and memset, of which
+/// compilers make accesses that are not instrumented.
+typedef std::uint32_t SixteenBytes __attribute__((vector_size(16), may_alias));
+
 /// Fails the launch where a lane cannot read 16 bytes at `row` with ldmatrix.
 void check_row(const void* row, const char* operation, const char* file, int line);
 /// Gives the lane its words of the wave's four matrices, where it has the four words of one row.
-void distribute_rows(std::uint32_t* words, const std::uint32_t* row, bool transposed, const char* operation,
+void distribute_rows(std::uint32_t* words, SixteenBytes row, bool transposed, const char* operation,
                      const char* file, int line);
 
 // Inline, as all below that access the kernel's memory, so that they are instrumented as part of the kernel.
 [[gnu::always_inline]] inline void load_matrices(std::uint32_t* words, const void* row, bool transposed,
                                                  const char* operation, const char* file, int line) {
   check_row(row, operation, file, line);
-  std::uint32_t own[4];
-  std::memcpy(own, __builtin_assume_aligned(row, 16), sizeof(own));
+  const SixteenBytes own = *static_cast<const SixteenBytes*>(row);
   distribute_rows(words, own, transposed, operation, file, line);
 }
 /// NVIDIA's ldmatrix.sync.aligned.m8n8.x4.shared.b16: four matrices of 8 x 8. Lane l gives the address, a
@@ -136,12 +137,8 @@ template <int kPending>
 [[gnu::always_inline]] inline void copy_async_wait() {
   static_assert(kPending >= 0);
   for (AsyncCopy copy; take_finished_copy(kPending, copy);) {
-    void* const to = __builtin_assume_aligned(copy.shared, 16);
-    if (copy.exists) {
-      std::memcpy(to, __builtin_assume_aligned(copy.global, 16), 16);
-    } else {
-      std::memset(to, 0, 16);
-    }
+    auto* const to = static_cast<SixteenBytes*>(copy.shared);
+    *to = copy.exists ? *static_cast<const SixteenBytes*>(copy.global) : SixteenBytes{};
   }
 }
 
