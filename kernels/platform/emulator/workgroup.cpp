@@ -15,8 +15,7 @@ Workgroup::Workgroup(std::size_t max_lanes)
     : stacks_(max_lanes), lanes_(std::make_unique<Lane[]>(max_lanes)) {}
 
 Workgroup::LaneRange Workgroup::lanes_of(std::size_t wave) const {
-  const auto wave_size = static_cast<std::size_t>(shape_->wave_size);
-  return {wave * wave_size, std::min((wave + 1) * wave_size, lane_count_)};
+  return {wave * wave_size(), std::min((wave + 1) * wave_size(), lane_count_)};
 }
 
 std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& block_index,
@@ -28,11 +27,10 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
   lane_count_ = shape.lanes();
   order_.resize(lane_count_);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  const auto wave_size = static_cast<std::size_t>(shape.wave_size);
-  wave_functions_.resize((lane_count_ + wave_size - 1) / wave_size);
+  wave_functions_.resize((lane_count_ + wave_size() - 1) / wave_size());
   meetings_.wave.resize(wave_functions_.size());
   ++barriers_;  // between the last workgroup's accesses and this one's
-  shared_.reset(shape.shared_bytes, shape.wave_size);
+  shared_.reset(shape.shared_bytes, shape.architecture->wave_size);
   if (shape.schedule_seed) {
     random_.seed(*shape.schedule_seed + block_index.x + (std::uint64_t{block_index.y} << 21) +
                  (std::uint64_t{block_index.z} << 42));
@@ -44,6 +42,8 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
     lane.thread_index = {number % shape.block.x, number / shape.block.x % shape.block.y,
                          number / shape.block.x / shape.block.y};
     lane.state = LaneState::ready;
+    lane.copies.clear();
+    lane.copy_groups = 0;
     stamp(lane);
     const FiberStacks::Stack stack = stacks_.at(i);
     lane.context.prepare(stack.begin, stack.bytes, &Workgroup::lane_entry);
@@ -82,8 +82,13 @@ void Workgroup::lane_entry() {
   FiberContext::entered(workgroup.scheduler_);
   acquire(&workgroup.meetings_.start);
   (*workgroup.body_)();
-  release(&workgroup.meetings_.end);
   Lane& lane = *current_lane;
+  if (!lane.copies.empty()) {
+    workgroup.fail(
+        "ended with " + std::to_string(lane.copies.size()) + " copies under way that it has not waited for",
+        nullptr);
+  }
+  release(&workgroup.meetings_.end);
   lane.state = LaneState::ended;
   FiberContext::leave_for_good(lane.context, workgroup.scheduler_);
 }
