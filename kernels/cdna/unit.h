@@ -30,18 +30,19 @@ struct Unit {
     std::uint32_t words[kWords];
   };
 
-  __device__ static __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kWave; }
+  __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
+  __device__ __forceinline__ int lane() const { return lane_; }
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
     return row % (kGranules < 16 ? 8 : 16);  // gfx950 has 64 banks
   }
 
   __device__ static __forceinline__ constexpr int owner_index(int /*r*/) { return 0; }
-  __device__ static __forceinline__ int owner(int /*index*/) { return lane() % 16; }
-  __device__ static __forceinline__ int row(int r) { return lane() / 16 * 4 + r; }
-  __device__ static __forceinline__ int walked(int r) { return row(r); }
+  __device__ __forceinline__ int owner(int /*index*/) const { return lane() % 16; }
+  __device__ __forceinline__ int row(int r) const { return lane() / 16 * 4 + r; }
+  __device__ __forceinline__ int walked(int r) const { return row(r); }
   template <int kBlocks>
-  __device__ static __forceinline__ int column(int block, int /*r*/) {
+  __device__ __forceinline__ int column(int block, int /*r*/) const {
     return lane() % 16 * kBlocks + block;
   }
   template <int kBlocks>
@@ -51,32 +52,32 @@ struct Unit {
 
   /// The row that element e of a column operand is of, in the order of scores or of rows.
   template <bool kOfScores>
-  __device__ static __forceinline__ int depth_row(int e) {
+  __device__ __forceinline__ int depth_row(int e) const {
     return kOfScores ? e / 4 * 16 + lane() / 16 * 4 + e % 4 : lane() / 16 * 8 + e;
   }
   /// The walked row of element e of a left operand made of scores.
-  __device__ static __forceinline__ int own_row(int e) { return depth_row<true>(e); }
+  __device__ __forceinline__ int own_row(int e) const { return depth_row<true>(e); }
 
-  __device__ static __forceinline__ void walked_values(const float* from, float (&values)[kSums]) {
+  __device__ __forceinline__ void walked_values(const float* from, float (&values)[kSums]) const {
     const float4 four = *reinterpret_cast<const float4*>(from + lane() / 16 * 4);
     values[0] = four.x, values[1] = four.y, values[2] = four.z, values[3] = four.w;
   }
 
   template <int kColumns>
-  __device__ static __forceinline__ Operand rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                                 int step) {
+  __device__ __forceinline__ Operand rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                          int step) const {
     return operand_of(
-        *reinterpret_cast<const uint4*>(tile.granule(first_row + lane() % 16, 4 * step + lane() / 16)));
+        *reinterpret_cast<const uint4*>(tile.granule(first_row, lane() % 16, 4 * step + lane() / 16)));
   }
   __device__ static __forceinline__ Operand operand_of(const uint4& granule) {
     return {{granule.x, granule.y, granule.z, granule.w}};
   }
 
   template <bool kOfScores, int kBlocks, int kColumns>
-  __device__ static __forceinline__ void columns(Operand (&operands)[kBlocks],
-                                                 const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                                 int first_column) {
-    matrix::read_columns<Unit, kOfScores>(operands, tile, first_row, first_column);
+  __device__ __forceinline__ void columns(Operand (&operands)[kBlocks],
+                                          const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                          int first_column) const {
+    matrix::read_columns<kOfScores>(*this, operands, tile, first_row, first_column);
   }
 
   __device__ static __forceinline__ void multiply_scores(float (&scores)[kSums], const Operand& owner_rows,
@@ -98,33 +99,36 @@ struct Unit {
   using DsTile = matrix::Tile<Unit, kKeys>;
 
   template <int kBlocks, int kColumns>
-  __device__ static __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
-                                                  const Operand (&ds)[kBlocks], int first_query,
-                                                  int first_key) {
+  __device__ __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
+                                           const Operand (&ds)[kBlocks], int first_query,
+                                           int first_key) const {
     std::uint32_t words[kBlocks][kWords];
     FMHA_BWD_UNROLL
     for (int b = 0; b < kBlocks; ++b) {
       FMHA_BWD_UNROLL
       for (int n = 0; n < kWords; ++n) words[b][n] = ds[b].words[n];
     }
-    matrix::write_ds(tile, words, first_query, first_key);
+    matrix::write_ds(*this, tile, words, first_query, first_key);
   }
   template <int kColumns>
-  __device__ static __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
-                                                    int step) {
+  __device__ __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
+                                             int step) const {
     return rows(tile, first_query, step);
   }
 
   template <class Combine>
-  __device__ static __forceinline__ float combine_walked(float value, const Combine& combine) {
+  __device__ __forceinline__ float combine_walked(float value, const Combine& combine) const {
     value = combine(value, __shfl_xor(value, 16));
     return combine(value, __shfl_xor(value, 32));
   }
-  __device__ static __forceinline__ float of_row(const float (&values)[kOwners], int r) {
+  __device__ __forceinline__ float of_row(const float (&values)[kOwners], int r) const {
     return __shfl(values[0], row(r));
   }
 
   static constexpr int kAdjacent = 4;
+
+ private:
+  int lane_;
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna

@@ -24,7 +24,7 @@ __global__ __launch_bounds__(B::kThreads) void convert_dq_kernel(Arguments<T> a)
   const auto dq = a.dq.queries(sequence, head);
   if (number * B::kM >= dq.rows) return;
 
-  const int lane = Unit::lane();
+  const Unit unit(static_cast<int>(threadIdx.x) % Unit::kWave);
   const int wave = static_cast<int>(threadIdx.x) / Unit::kWave;
   const std::int64_t place = AccPlace::first_tile(a, sequence, index, head, B::kM) + number;
   const float* const from = a.dq_acc + (place * B::kWaves + wave) * B::kDqWaveFloats;
@@ -38,14 +38,14 @@ __global__ __launch_bounds__(B::kThreads) void convert_dq_kernel(Arguments<T> a)
     for (int slice = 0; slice < (a.slice == 0 ? 1 : a.slices); ++slice) {
       FMHA_BWD_UNROLL
       for (int r = 0; r < Unit::kSums; ++r) {
-        sums[r] += from[slice * a.slice + n * 256 + place_of_sum<Unit::kWave>(r, lane)];
+        sums[r] += from[slice * a.slice + n * 256 + place_of_sum<Unit::kWave>(r, unit.lane())];
       }
     }
     FMHA_BWD_UNROLL
     for (int r = 0; r < Unit::kSums; ++r) {
       const int column =
-          first_column + group * 16 * B::kDqGroup + Unit::template column<B::kDqGroup>(n % B::kDqGroup, r);
-      *reinterpret_cast<std::uint16_t*>(tile.element(row + Unit::row(r), column)) =
+          first_column + group * 16 * B::kDqGroup + unit.template column<B::kDqGroup>(n % B::kDqGroup, r);
+      *reinterpret_cast<std::uint16_t*>(tile.element(row, unit.row(r), column)) =
           static_cast<std::uint16_t>(pack<T>(sums[r] * a.scores.scale, 0.0F));
     }
   }
@@ -55,7 +55,7 @@ __global__ __launch_bounds__(B::kThreads) void convert_dq_kernel(Arguments<T> a)
     const int granule = i % B::QueryTile::kGranules;
     if (number * B::kM + row >= dq.rows || granule * kGranule >= dq.columns) continue;
     *reinterpret_cast<uint4*>(dq.row(number * B::kM + row) + granule * kGranule) =
-        *reinterpret_cast<const uint4*>(tile.granule(row, granule));
+        *reinterpret_cast<const uint4*>(tile.granule(0, row, granule));
   }
 }
 

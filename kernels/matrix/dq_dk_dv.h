@@ -41,44 +41,59 @@ class KeyTileWalk {
 
  public:
   __device__ __forceinline__ KeyTileWalk(const Arguments<T>& a, std::byte* shared, int sequence_index,
-                                         int head_k, const Sequence& sequence, int key_tile)
+                                         int head_k, const Sequence& sequence, int key_tile, float* dq_acc)
       : a_(a),
         shared_(shared),
-        sequence_(sequence),
         index_(sequence_index),
         head_k_(head_k),
+        seqlen_q_(static_cast<int>(sequence.seqlen_q)),
+        seqlen_k_(static_cast<int>(sequence.seqlen_k)),
         first_key_(key_tile * B::kN),
         wave_(uniform(static_cast<int>(threadIdx.x) / Unit::kWave)),
         key_wave_(wave_ / B::kColumnWaves),
         first_column_(wave_ % B::kColumnWaves * B::kColumns),
+        q_(a.q.queries(sequence, head_of(0))),
+        d_o_(a.d_o.queries(sequence, head_of(0))),
+        lse_rows_(a.lse.queries(sequence, head_of(0)).data),
+        d_rows_(a.d.queries(sequence, head_of(0)).data),
+        dq_acc_(dq_acc +
+                AccPlace::first_tile(a, sequence, sequence_index, head_of(0), B::kM) * kDqTileFloats +
+                wave_ * B::kDqWaveFloats),
         keys_(shared) {}
 
-  __device__ __forceinline__ void run(float* dq_acc) {
-    const Mask mask(a_.mask, sequence_.seqlen_q, sequence_.seqlen_k);
-    const auto seqlen_k = static_cast<int>(sequence_.seqlen_k);
-    const int end_key = first_key_ + B::kN < seqlen_k ? first_key_ + B::kN : seqlen_k;
-    const Walk walk(mask, first_key_, end_key, first_key_ + B::kN <= seqlen_k, B::kM, first_key_ / B::kN,
-                    a_.group_size);
+  __device__ __forceinline__ void run(const Rows<const T>& k, const Rows<const T>& v, const Rows<T>& dk_rows,
+                                      const Rows<T>& dv_rows) {
+    const Mask mask(a_.mask, seqlen_q_, seqlen_k_);
+    const bool whole = first_key_ + B::kN <= seqlen_k_;
+    const Walk walk(mask, first_key_, whole ? first_key_ + B::kN : seqlen_k_, whole, B::kM,
+                    first_key_ / B::kN, a_.group_size);
+    const Unit unit(current_lane_of<Unit::kWave>());
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
       FMHA_BWD_UNROLL
       for (int i = 0; i < Unit::kOwners; ++i) {
-        const int key = this->key(b, Unit::owner(i));
-        seen_by_[b][i] = key < seqlen_k ? Queries(mask.visible_queries(key)) : Queries();
+        const int key = this->key(b, unit.owner(i));
+        seen_by_[b][i] = key < seqlen_k_ ? Queries(mask.visible_queries(key)) : Queries();
       }
     }
 
-    float dk[B::kOwnerBlocks][B::kGroups][B::kGroup][kSums] = {};
-    float dv[B::kOwnerBlocks][B::kGroups][B::kGroup][kSums] = {};
+    Gradients dk = {};
+    Gradients dv = {};
     if (walk.visits() > 0) {
-      keys_.load(a_.k.keys(sequence_, head_k_), a_.v.keys(sequence_, head_k_), first_key_, wave_);
-      visit_all(walk, dq_acc, dk, dv);
+      keys_.load(unit, k, v, first_key_, wave_);
+      visit_all(walk, dk, dv);
     }
-    store_all(dk, dv);
+    const float dv_factor = kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale;
+    store(dk_rows, dk, a_.scores.scale);
+    store(dv_rows, dv, dv_factor);
   }
 
  private:
-  using Scores = float[B::kOwnerBlocks][B::kWalkBlocks][kSums];
+  static constexpr float kUnshift = 1.0F / static_cast<float>(1 << kPShift<T>);
+  static constexpr int kDqTileFloats = B::kM * B::kHeadDim;
+
+  using Scores = float[B::kOwnerBlocks][B::kChunks][B::kDepthBlocks][kSums];
+  using Lefts = Operand[B::kChunks][B::kOwnerBlocks];
   using Gradients = float[B::kOwnerBlocks][B::kGroups][B::kGroup][kSums];
 
   /// The key of owner row `index` of block `block`.
@@ -96,25 +111,24 @@ class KeyTileWalk {
   __device__ __forceinline__ typename B::DsTile ds_tile(int buffer) const {
     return {shared_ + B::kDsAt + buffer * B::kDsTileBytes};
   }
-  __device__ __forceinline__ float* lse_rows(int stage) const {
+  __device__ __forceinline__ float* lse_of(int stage) const {
     return reinterpret_cast<float*>(shared_ + B::kLseAt + stage * B::kRowBytes);
   }
-  __device__ __forceinline__ float* d_rows(int stage) const {
+  __device__ __forceinline__ float* d_of(int stage) const {
     return reinterpret_cast<float*>(shared_ + B::kDAt + stage * B::kRowBytes);
   }
 
+  /// Begins to load a tile of Q, dO, LSE and D.
   __device__ __forceinline__ void begin(const Visit& visit, int stage) {
-    const int head = head_of(visit.member);
     const int first_query = visit.tile * B::kM;
-    q_loader_.begin(q_tile(stage), a_.q.queries(sequence_, head), first_query);
-    d_o_loader_.begin(d_o_tile(stage), a_.d_o.queries(sequence_, head), first_query);
+    q_loader_.begin(q_tile(stage), q_.after(visit.member * a_.q.head_stride), first_query);
+    d_o_loader_.begin(d_o_tile(stage), d_o_.after(visit.member * a_.d_o.head_stride), first_query);
     if constexpr (Unit::kCopiesAsync) copy_async_commit();
     const auto row = static_cast<int>(threadIdx.x);
     if (row >= B::kM) return;
-    const auto lse = a_.lse.queries(sequence_, head);
-    const bool exists = first_query + row < lse.rows;
-    lse_ = exists ? *lse.row(first_query + row) : 0.0F;
-    d_ = exists ? *a_.d.queries(sequence_, head).row(first_query + row) : 0.0F;
+    const bool exists = first_query + row < seqlen_q_;
+    lse_ = exists ? lse_rows_[visit.member * a_.lse.head_stride + first_query + row] : 0.0F;
+    d_ = exists ? d_rows_[visit.member * a_.d.head_stride + first_query + row] : 0.0F;
   }
 
   __device__ __forceinline__ void finish(int stage) {
@@ -123,11 +137,11 @@ class KeyTileWalk {
     if constexpr (Unit::kCopiesAsync) copy_async_wait<0>();
     const auto row = static_cast<int>(threadIdx.x);
     if (row >= B::kM) return;
-    lse_rows(stage)[row] = kPlain ? lse_ * kLog2E - static_cast<float>(kPShift<T>) : lse_;
-    d_rows(stage)[row] = kPlain ? d_ * kUnshift : d_;
+    lse_of(stage)[row] = kPlain ? lse_ * kLog2E - static_cast<float>(kPShift<T>) : lse_;
+    d_of(stage)[row] = kPlain ? d_ * kUnshift : d_;
   }
 
-  __device__ __forceinline__ void visit_all(const Walk& walk, float* dq_acc, Gradients& dk, Gradients& dv) {
+  __device__ __forceinline__ void visit_all(const Walk& walk, Gradients& dk, Gradients& dv) {
     Visit visit = walk.first();
     begin(visit, 0);
     finish(0);
@@ -136,160 +150,161 @@ class KeyTileWalk {
     const int visits = walk.visits();
     for (int v = 0; v < visits; ++v) {
       const int stage = v % B::kStages;
-      const int next_stage = (v + 1) % B::kStages;
       const Visit next = walk.after(visit);
-      if (v + 1 < visits) begin(next, next_stage);
+      if (v + 1 < visits) begin(next, (v + 1) % B::kStages);
       differentiate(visit, walk.is_cut(visit.tile), stage, v % 2, dk, dv);
-      if (v > 0) add_dq(before, (v + 1) % 2, dq_acc);
+      if (v > 0) add_dq(before, (v + 1) % 2);
       if (v + 1 < visits) {
         if (B::kStages == 1) __syncthreads();
-        finish(next_stage);
+        finish((v + 1) % B::kStages);
       }
       __syncthreads();
       before = visit;
       visit = next;
     }
-    add_dq(before, (visits + 1) % 2, dq_acc);
+    add_dq(before, (visits + 1) % 2);
   }
 
   /// P, dS, dV and dK of a tile of queries.
   __device__ __forceinline__ void differentiate(const Visit& visit, bool is_cut, int stage, int buffer,
                                                 Gradients& dk, Gradients& dv) {
+    const Unit unit(current_lane_of<Unit::kWave>());
     Scores s = {};
     Scores dp = {};
     FMHA_BWD_UNROLL
     for (int step = 0; step < B::kSteps; ++step) {
       Operand keys[B::kOwnerBlocks];
       FMHA_BWD_UNROLL
-      for (int b = 0; b < B::kOwnerBlocks; ++b) keys[b] = keys_.k_rows(key_wave_, b, step);
-      multiply_walked(s, keys, q_tile(stage), step);
+      for (int b = 0; b < B::kOwnerBlocks; ++b) keys[b] = keys_.k_rows(unit, key_wave_, b, step);
+      multiply_walked(unit, s, keys, q_tile(stage), step);
     }
     FMHA_BWD_UNROLL
     for (int step = 0; step < B::kSteps; ++step) {
       Operand keys[B::kOwnerBlocks];
       FMHA_BWD_UNROLL
-      for (int b = 0; b < B::kOwnerBlocks; ++b) keys[b] = keys_.v_rows(key_wave_, b, step);
-      multiply_walked(dp, keys, d_o_tile(stage), step);
+      for (int b = 0; b < B::kOwnerBlocks; ++b) keys[b] = keys_.v_rows(unit, key_wave_, b, step);
+      multiply_walked(unit, dp, keys, d_o_tile(stage), step);
     }
     if constexpr (kPlain) {
-      plain_gradients(s, dp, visit, is_cut, stage);
+      plain_gradients(unit, s, dp, visit, is_cut, stage);
     } else {
-      scored_gradients(s, dp, visit, stage);
+      scored_gradients(unit, s, dp, visit, stage);
     }
 
+    Lefts p;
+    Lefts ds;
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < B::kChunks; ++chunk) {
-      Operand left[B::kOwnerBlocks];
-      make_left(left, s, chunk);
-      multiply_owned(dv, left, d_o_tile(stage), chunk);
-    }
-    FMHA_BWD_UNROLL
-    for (int chunk = 0; chunk < B::kChunks; ++chunk) {
-      Operand left[B::kOwnerBlocks];
-      make_left(left, dp, chunk);
-      if (B::kColumnWaves == 1 || first_column_ == 0) {
-        Unit::store_ds(ds_tile(buffer), left, chunk * Unit::kDepth, key_wave_ * B::kWaveKeys);
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        p[chunk][b] = unit.left_of(s[b][chunk]);
+        ds[chunk][b] = unit.left_of(dp[b][chunk]);
       }
-      multiply_owned(dk, left, q_tile(stage), chunk);
+      if (B::kColumnWaves == 1 || first_column_ == 0) {
+        unit.store_ds(ds_tile(buffer), ds[chunk], chunk * Unit::kDepth, key_wave_ * B::kWaveKeys);
+      }
     }
+    multiply_owned(unit, dv, p, d_o_tile(stage));
+    multiply_owned(unit, dk, ds, q_tile(stage));
   }
 
   /// Scores of the wave's keys with all of a tile's queries, over kDepth columns.
-  __device__ static __forceinline__ void multiply_walked(Scores& scores,
+  __device__ static __forceinline__ void multiply_walked(const Unit& unit, Scores& scores,
                                                          const Operand (&keys)[B::kOwnerBlocks],
                                                          const typename B::QueryTile& tile, int step) {
     FMHA_BWD_UNROLL
     for (int w = 0; w < B::kWalkBlocks; ++w) {
-      const Operand queries = Unit::rows(tile, 16 * w, step);
-      FMHA_BWD_UNROLL
-      for (int b = 0; b < B::kOwnerBlocks; ++b) Unit::multiply_scores(scores[b][w], keys[b], queries);
-    }
-  }
-
-  __device__ static __forceinline__ void make_left(Operand (&left)[B::kOwnerBlocks], const Scores& weights,
-                                                   int chunk) {
-    FMHA_BWD_UNROLL
-    for (int b = 0; b < B::kOwnerBlocks; ++b) {
-      left[b] = Unit::left_of(
-          reinterpret_cast<const float(&)[B::kDepthBlocks][kSums]>(weights[b][chunk * B::kDepthBlocks]));
-    }
-  }
-
-  /// sums += left times kDepth rows of a tile: dV of P and dO, dK of dS and Q.
-  __device__ __forceinline__ void multiply_owned(Gradients& sums, const Operand (&left)[B::kOwnerBlocks],
-                                                 const typename B::QueryTile& tile, int chunk) const {
-    FMHA_BWD_UNROLL
-    for (int group = 0; group < B::kGroups; ++group) {
-      Operand right[B::kGroup];
-      Unit::template columns<true>(right, tile, chunk * Unit::kDepth, first_column_ + group * 16 * B::kGroup);
+      const Operand queries = unit.rows(tile, 16 * w, step);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        Unit::multiply_scores(scores[b][w / B::kDepthBlocks][w % B::kDepthBlocks], keys[b], queries);
+      }
+    }
+  }
+
+  /// sums += left times a tile: dV of P and dO, dK of dS and Q.
+  __device__ __forceinline__ void multiply_owned(const Unit& unit, Gradients& sums, const Lefts& left,
+                                                 const typename B::QueryTile& tile) const {
+    FMHA_BWD_UNROLL
+    for (int chunk = 0; chunk < B::kChunks; ++chunk) {
+      FMHA_BWD_UNROLL
+      for (int group = 0; group < B::kGroups; ++group) {
+        Operand right[B::kGroup];
+        unit.template columns<true>(right, tile, chunk * Unit::kDepth,
+                                    first_column_ + group * 16 * B::kGroup);
         FMHA_BWD_UNROLL
-        for (int t = 0; t < B::kGroup; ++t) Unit::multiply(sums[b][group][t], left[b], right[t]);
+        for (int b = 0; b < B::kOwnerBlocks; ++b) {
+          FMHA_BWD_UNROLL
+          for (int t = 0; t < B::kGroup; ++t) Unit::multiply(sums[b][group][t], left[chunk][b], right[t]);
+        }
       }
     }
   }
 
   /// P 2^shift in place of the products of S, dS in place of dP.
-  __device__ __forceinline__ void plain_gradients(Scores& s, Scores& dp, const Visit& visit, bool is_cut,
-                                                  int stage) const {
+  __device__ __forceinline__ void plain_gradients(const Unit& unit, Scores& s, Scores& dp, const Visit& visit,
+                                                  bool is_cut, int stage) const {
     const float scale_log2 = a_.scores.scale * kLog2E;
     FMHA_BWD_UNROLL
     for (int w = 0; w < B::kWalkBlocks; ++w) {
       float lse[kSums];
       float d[kSums];
-      Unit::walked_values(lse_rows(stage) + 16 * w, lse);
-      Unit::walked_values(d_rows(stage) + 16 * w, d);
+      unit.walked_values(lse_of(stage) + 16 * w, lse);
+      unit.walked_values(d_of(stage) + 16 * w, d);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
+        float(&ds)[kSums] = dp[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
         FMHA_BWD_UNROLL
-        for (int r = 0; r < kSums; ++r) s[b][w][r] = exp2_approximate(s[b][w][r] * scale_log2 - lse[r]);
+        for (int r = 0; r < kSums; ++r) p[r] = exp2_approximate(p[r] * scale_log2 - lse[r]);
         if (is_cut) {
           FMHA_BWD_UNROLL
           for (int r = 0; r < kSums; ++r) {
-            const int query = visit.tile * B::kM + 16 * w + Unit::walked(r);
-            if (!seen_by_[b][Unit::owner_index(r)].contains(query)) s[b][w][r] = 0.0F;
+            const int query = visit.tile * B::kM + 16 * w + unit.walked(r);
+            if (!seen_by_[b][Unit::owner_index(r)].contains(query)) p[r] = 0.0F;
           }
         }
         FMHA_BWD_UNROLL
-        for (int r = 0; r < kSums; ++r) dp[b][w][r] = s[b][w][r] * (dp[b][w][r] * kUnshift - d[r]);
+        for (int r = 0; r < kSums; ++r) ds[r] = p[r] * (ds[r] * kUnshift - d[r]);
       }
     }
   }
 
   /// The same of scores that are not plain.
-  __device__ __forceinline__ void scored_gradients(Scores& s, Scores& dp, const Visit& visit,
-                                                   int stage) const {
+  __device__ __forceinline__ void scored_gradients(const Unit& unit, Scores& s, Scores& dp,
+                                                   const Visit& visit, int stage) const {
     const HeadScores<T> scores =
-        a_.scores.of(HeadPlace(index_, head_of(visit.member), a_.mask, static_cast<int>(sequence_.seqlen_q),
-                               static_cast<int>(sequence_.seqlen_k)));
-    // Kept P is packed without 1 / (1 - p), which store_all makes up for.
+        a_.scores.of(HeadPlace(index_, head_of(visit.member), a_.mask, seqlen_q_, seqlen_k_));
+    // Kept P is packed without 1 / (1 - p), which dV is multiplied by at last.
     const float p_scale = static_cast<float>(1 << kPShift<T>) / a_.scores.draws.keep_scale;
     FMHA_BWD_UNROLL
     for (int w = 0; w < B::kWalkBlocks; ++w) {
       float lse[kSums];
       float d[kSums];
-      Unit::walked_values(lse_rows(stage) + 16 * w, lse);
-      Unit::walked_values(d_rows(stage) + 16 * w, d);
+      unit.walked_values(lse_of(stage) + 16 * w, lse);
+      unit.walked_values(d_of(stage) + 16 * w, d);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
+        float(&ds)[kSums] = dp[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
-          const int query = visit.tile * B::kM + 16 * w + Unit::walked(r);
+          const int query = visit.tile * B::kM + 16 * w + unit.walked(r);
           const int i = Unit::owner_index(r);
           PairGradients pair = {};
           if (seen_by_[b][i].contains(query)) {
-            pair = scores.gradients(s[b][w][r], dp[b][w][r], lse[r], d[r], query, key(b, Unit::owner(i)));
+            pair = scores.gradients(p[r], ds[r], lse[r], d[r], query, key(b, unit.owner(i)));
           }
-          s[b][w][r] = pair.p * p_scale;
-          dp[b][w][r] = pair.dx;
+          p[r] = pair.p * p_scale;
+          ds[r] = pair.dx;
         }
       }
     }
   }
 
   /// Adds this wave's part of dQ / scale of a tile to the accumulator.
-  __device__ __forceinline__ void add_dq(const Visit& visit, int buffer, float* dq_acc) const {
+  __device__ __forceinline__ void add_dq(const Visit& visit, int buffer) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
     const int first_query = wave_ / B::kDqColumnWaves * 16 * B::kDqRowBlocks;
     const int first_column = wave_ % B::kDqColumnWaves * B::kDqColumns;
     float dq[B::kDqRowBlocks][B::kDqGroups][B::kDqGroup][kSums] = {};
@@ -298,11 +313,11 @@ class KeyTileWalk {
       Operand left[B::kDqRowBlocks];
       FMHA_BWD_UNROLL
       for (int i = 0; i < B::kDqRowBlocks; ++i)
-        left[i] = Unit::ds_rows(ds_tile(buffer), first_query + 16 * i, step);
+        left[i] = unit.ds_rows(ds_tile(buffer), first_query + 16 * i, step);
       FMHA_BWD_UNROLL
       for (int group = 0; group < B::kDqGroups; ++group) {
         Operand right[B::kDqGroup];
-        keys_.k_columns(right, step, group, first_column);
+        keys_.k_columns(unit, right, step, group, first_column);
         FMHA_BWD_UNROLL
         for (int i = 0; i < B::kDqRowBlocks; ++i) {
           FMHA_BWD_UNROLL
@@ -310,49 +325,49 @@ class KeyTileWalk {
         }
       }
     }
-    const std::int64_t tile =
-        AccPlace::first_tile(a_, sequence_, index_, head_of(visit.member), B::kM) + visit.tile;
-    float* block = dq_acc + (tile * B::kWaves + wave_) * B::kDqWaveFloats;
+    float* block = dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats;
     FMHA_BWD_UNROLL
     for (int i = 0; i < B::kDqRowBlocks; ++i) {
       FMHA_BWD_UNROLL
       for (int group = 0; group < B::kDqGroups; ++group) {
         FMHA_BWD_UNROLL
         for (int t = 0; t < B::kDqGroup; ++t) {
-          add_to_global<Unit::kWave>(block, Unit::lane(), dq[i][group][t]);
+          add_to_global<Unit::kWave>(block, unit.lane(), dq[i][group][t]);
           block += 256;
         }
       }
     }
   }
 
-  __device__ __forceinline__ void store_all(const Gradients& dk, const Gradients& dv) const {
-    const float dv_factor = kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale;
+  __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& gradients, float factor) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
-      const auto row_of = [&](int r) { return key(b, Unit::row(r)); };
       FMHA_BWD_UNROLL
       for (int group = 0; group < B::kGroups; ++group) {
-        const int column = first_column_ + group * 16 * B::kGroup;
-        store_group<Unit>(a_.dk.keys(sequence_, head_k_), row_of, column, dk[b][group],
-                          [&](int) { return a_.scores.scale; });
-        store_group<Unit>(a_.dv.keys(sequence_, head_k_), row_of, column, dv[b][group],
-                          [&](int) { return dv_factor; });
+        store_group(
+            unit, rows, [&](int r) { return key(b, unit.row(r)); }, first_column_ + group * 16 * B::kGroup,
+            gradients[b][group], [&](int /*r*/) { return factor; });
       }
     }
   }
 
-  static constexpr float kUnshift = 1.0F / static_cast<float>(1 << kPShift<T>);
-
   const Arguments<T>& a_;
   std::byte* const shared_;
-  const Sequence sequence_;
   const int index_;
   const int head_k_;
+  const int seqlen_q_;
+  const int seqlen_k_;
   const int first_key_;
   const int wave_;
   const int key_wave_;
   const int first_column_;
+  // Of the group's first head.
+  const Rows<const T> q_;
+  const Rows<const T> d_o_;
+  const float* const lse_rows_;
+  const float* const d_rows_;
+  float* const dq_acc_;
   Keys keys_;
   Loader q_loader_;
   Loader d_o_loader_;
@@ -369,11 +384,14 @@ __global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void dq_dk_dv_kernel(A
   const auto slice = static_cast<int>(blockIdx.x % slices);
   const auto plane = static_cast<int>(blockIdx.x / slices);
   const int index = plane / a.nhead_k;
+  const int head_k = plane % a.nhead_k;
   const Sequence sequence = a.sequences.at(index);
   for (int tile = slice; tile * B::kN < static_cast<int>(sequence.seqlen_k); tile += a.slices) {
     if (tile != slice) __syncthreads();
-    KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), index, plane % a.nhead_k, sequence, tile)
-        .run(a.dq_acc + slice * a.slice);
+    KeyTileWalk<B, kPlain> walk(a, reinterpret_cast<std::byte*>(shared), index, head_k, sequence, tile,
+                                a.dq_acc + slice * a.slice);
+    walk.run(a.k.keys(sequence, head_k), a.v.keys(sequence, head_k), a.dk.keys(sequence, head_k),
+             a.dv.keys(sequence, head_k));
   }
 }
 

@@ -31,6 +31,7 @@ struct Forward {
   static constexpr int kN = 32;
   static constexpr int kBlocks = kN / 16;
   static constexpr int kDepthBlocks = Unit::kDepth / 16;
+  static constexpr int kChunks = kN / Unit::kDepth;
   static constexpr int kSteps = kHeadDim / Unit::kDepth;
   static constexpr int kGroup = Unit::kGroup;
   static constexpr int kGroups = kHeadDim / 16 / kGroup;
@@ -78,13 +79,14 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
   if (first_query < 0) return;
   const int end_query = first_query + F::kM < seqlen_q ? first_query + F::kM : seqlen_q;
   const Mask mask(a.mask, seqlen_q, seqlen_k);
+  const Unit unit(static_cast<int>(threadIdx.x) % Unit::kWave);
   const int wave = uniform(static_cast<int>(threadIdx.x) / Unit::kWave);
   const auto query_of = [&](int row) { return first_query + 16 * wave + row; };
 
   Queries sees[kOwners];  // keys
   FMHA_BWD_UNROLL
   for (int i = 0; i < kOwners; ++i) {
-    const int query = query_of(Unit::owner(i));
+    const int query = query_of(unit.owner(i));
     if (query < seqlen_q) sees[i] = Queries(mask.visible_keys(query));
   }
 
@@ -113,24 +115,27 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
     }
     __syncthreads();
 
-    float s[F::kBlocks][kSums] = {};
+    float products[F::kChunks][F::kDepthBlocks][kSums] = {};
+    const auto at = [&](int w) -> float(&)[kSums] {
+      return products[w / F::kDepthBlocks][w % F::kDepthBlocks];
+    };
     FMHA_BWD_UNROLL
     for (int step = 0; step < F::kSteps; ++step) {
-      const Operand queries = Unit::rows(q_tile, 16 * wave, step);
+      const Operand queries = unit.rows(q_tile, 16 * wave, step);
       FMHA_BWD_UNROLL
       for (int w = 0; w < F::kBlocks; ++w) {
-        Unit::multiply_scores(s[w], queries, Unit::rows(k_tile, 16 * w, step));
+        Unit::multiply_scores(at(w), queries, unit.rows(k_tile, 16 * w, step));
       }
     }
 
     float keep[F::kBlocks][kSums];
-    const auto key_of = [&](int w, int r) { return first_key + 16 * w + Unit::walked(r); };
+    const auto key_of = [&](int w, int r) { return first_key + 16 * w + unit.walked(r); };
     if (a.scores.plain) {
       FMHA_BWD_UNROLL
       for (int w = 0; w < F::kBlocks; ++w) {
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
-          s[w][r] *= a.scores.scale * kLog2E;
+          at(w)[r] *= a.scores.scale * kLog2E;
           keep[w][r] = 1.0F;
         }
       }
@@ -143,8 +148,8 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
           const int i = Unit::owner_index(r);
           keep[w][r] = 1.0F;
           if (!sees[i].contains(key_of(w, r))) continue;
-          const int query = query_of(Unit::owner(i));
-          s[w][r] = scores.score(s[w][r], query, key_of(w, r)) * kLog2E;
+          const int query = query_of(unit.owner(i));
+          at(w)[r] = scores.score(at(w)[r], query, key_of(w, r)) * kLog2E;
           keep[w][r] = scores.keep(query, key_of(w, r)) == 0.0F ? 0.0F : 1.0F;
         }
       }
@@ -159,11 +164,11 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
           if (Unit::owner_index(r) != i) continue;
-          if (!sees[i].contains(key_of(w, r))) s[w][r] = -INFINITY;
-          top = fmaxf(top, s[w][r]);
+          if (!sees[i].contains(key_of(w, r))) at(w)[r] = -INFINITY;
+          top = fmaxf(top, at(w)[r]);
         }
       }
-      top = Unit::combine_walked(top, [](float x, float y) { return fmaxf(x, y); });
+      top = unit.combine_walked(top, [](float x, float y) { return fmaxf(x, y); });
       top = fmaxf(top, softmax.maximum[i]);
       const float base = top == -INFINITY ? 0.0F : top;  // no visible key so far
       shrink[i] = exp2_approximate(softmax.maximum[i] - base);
@@ -174,16 +179,16 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
           if (Unit::owner_index(r) != i) continue;
-          s[w][r] = exp2_approximate(s[w][r] - base + static_cast<float>(kPShift<T>));
-          added += s[w][r];
-          s[w][r] *= keep[w][r];
+          at(w)[r] = exp2_approximate(at(w)[r] - base + static_cast<float>(kPShift<T>));
+          added += at(w)[r];
+          at(w)[r] *= keep[w][r];
         }
       }
       softmax.sum[i] = softmax.sum[i] * shrink[i] + added;
     }
     float shrink_of[kSums];
     FMHA_BWD_UNROLL
-    for (int r = 0; r < kSums; ++r) shrink_of[r] = Unit::of_row(shrink, r);
+    for (int r = 0; r < kSums; ++r) shrink_of[r] = unit.of_row(shrink, r);
     FMHA_BWD_UNROLL
     for (int group = 0; group < F::kGroups; ++group) {
       FMHA_BWD_UNROLL
@@ -194,13 +199,12 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
     }
 
     FMHA_BWD_UNROLL
-    for (int chunk = 0; chunk < F::kN / Unit::kDepth; ++chunk) {
-      const Operand p =
-          Unit::left_of(reinterpret_cast<const float(&)[F::kDepthBlocks][kSums]>(s[chunk * F::kDepthBlocks]));
+    for (int chunk = 0; chunk < F::kChunks; ++chunk) {
+      const Operand p = unit.left_of(products[chunk]);
       FMHA_BWD_UNROLL
       for (int group = 0; group < F::kGroups; ++group) {
         Operand right[F::kGroup];
-        Unit::template columns<true>(right, v_tile, chunk * Unit::kDepth, group * 16 * F::kGroup);
+        unit.template columns<true>(right, v_tile, chunk * Unit::kDepth, group * 16 * F::kGroup);
         FMHA_BWD_UNROLL
         for (int t = 0; t < F::kGroup; ++t) Unit::multiply(o[group][t], p, right[t]);
       }
@@ -216,7 +220,7 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
   const auto lse = a.lse.queries(sequence, head);
   FMHA_BWD_UNROLL
   for (int i = 0; i < kOwners; ++i) {
-    float sum = Unit::combine_walked(softmax.sum[i], [](float x, float y) { return x + y; });
+    float sum = unit.combine_walked(softmax.sum[i], [](float x, float y) { return x + y; });
     float maximum = softmax.maximum[i];
     float shrink = 1.0F;
     if (a.scores.sink != nullptr) {
@@ -228,20 +232,20 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
       sum = sum * shrink + exp2_approximate(sink - base + static_cast<float>(kPShift<T>));
     }
     factor[i] = sum > 0.0F ? shrink * a.scores.draws.keep_scale / sum : (sum == 0.0F ? 0.0F : NAN);
-    const int query = query_of(Unit::owner(i));
-    if (Unit::walked(0) == 0 && query < seqlen_q) {
+    const int query = query_of(unit.owner(i));
+    if (unit.walked(0) == 0 && query < seqlen_q) {
       *lse.row(query) =
           sum == 0.0F ? -INFINITY : (maximum - static_cast<float>(kPShift<T>)) * kLn2 + logf(sum);
     }
   }
   float factor_of[kSums];
   FMHA_BWD_UNROLL
-  for (int r = 0; r < kSums; ++r) factor_of[r] = Unit::of_row(factor, r);
+  for (int r = 0; r < kSums; ++r) factor_of[r] = unit.of_row(factor, r);
   FMHA_BWD_UNROLL
   for (int group = 0; group < F::kGroups; ++group) {
-    store_group<Unit>(
-        a.o.queries(sequence, head), [&](int r) { return query_of(Unit::row(r)); }, group * 16 * F::kGroup,
-        o[group], [&](int r) { return factor_of[r]; });
+    store_group(
+        unit, a.o.queries(sequence, head), [&](int r) { return query_of(unit.row(r)); },
+        group * 16 * F::kGroup, o[group], [&](int r) { return factor_of[r]; });
   }
 }
 

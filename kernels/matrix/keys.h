@@ -19,7 +19,8 @@ class SharedKeys {
       : k_{shared + B::kKAt}, v_{shared + B::kVAt} {}
 
   /// They are there when the first tile of queries is, if that is begun behind this.
-  __device__ __forceinline__ void load(const Rows<const T>& k, const Rows<const T>& v, int first_key, int) {
+  __device__ __forceinline__ void load(const Unit& /*unit*/, const Rows<const T>& k, const Rows<const T>& v,
+                                       int first_key, int /*wave*/) {
     Loader loader;
     loader.begin(k_, k, first_key);
     loader.finish(k_);
@@ -28,16 +29,16 @@ class SharedKeys {
   }
 
   /// Of block `block` of the wave's keys, columns Unit::kDepth * step on. `wave` counts over the keys.
-  __device__ __forceinline__ Operand k_rows(int wave, int block, int step) const {
-    return Unit::rows(k_, wave * B::kWaveKeys + 16 * block, step);
+  __device__ __forceinline__ Operand k_rows(const Unit& unit, int wave, int block, int step) const {
+    return unit.rows(k_, wave * B::kWaveKeys + 16 * block, step);
   }
-  __device__ __forceinline__ Operand v_rows(int wave, int block, int step) const {
-    return Unit::rows(v_, wave * B::kWaveKeys + 16 * block, step);
+  __device__ __forceinline__ Operand v_rows(const Unit& unit, int wave, int block, int step) const {
+    return unit.rows(v_, wave * B::kWaveKeys + 16 * block, step);
   }
   /// Of keys Unit::kDepth * step on, and group `group` of the columns from first_column on.
-  __device__ __forceinline__ void k_columns(Operand (&operands)[B::kDqGroup], int step, int group,
-                                            int first_column) const {
-    Unit::template columns<false>(operands, k_, Unit::kDepth * step, first_column + group * 16 * B::kDqGroup);
+  __device__ __forceinline__ void k_columns(const Unit& unit, Operand (&operands)[B::kDqGroup], int step,
+                                            int group, int first_column) const {
+    unit.template columns<false>(operands, k_, Unit::kDepth * step, first_column + group * 16 * B::kDqGroup);
   }
 
  private:
@@ -56,13 +57,13 @@ class RegisterKeys {
  public:
   __device__ __forceinline__ explicit RegisterKeys(std::byte* /*shared*/) {}
 
-  __device__ __forceinline__ void load(const Rows<const T>& k, const Rows<const T>& v, int first_key,
-                                       int wave) {
-    const int lane = Unit::lane();
+  __device__ __forceinline__ void load(const Unit& unit, const Rows<const T>& k, const Rows<const T>& v,
+                                       int first_key, int wave) {
+    const int lane = unit.lane();
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
       const int key =
-          first_key + wave * B::kWaveKeys + Unit::template owner_row<B::kOwnerBlocks>(b, Unit::owner(0));
+          first_key + wave * B::kWaveKeys + Unit::template owner_row<B::kOwnerBlocks>(b, unit.owner(0));
       FMHA_BWD_UNROLL
       for (int step = 0; step < B::kSteps; ++step) {
         const int column = Unit::kDepth * step + lane / 16 * kGranule;
@@ -78,7 +79,7 @@ class RegisterKeys {
         std::uint32_t rows[2 * Unit::kWords][kWordsOf<B::kDqGroup>];
         FMHA_BWD_UNROLL
         for (int e = 0; e < 2 * Unit::kWords; ++e) {
-          const int key = first_key + Unit::kDepth * step + Unit::template depth_row<false>(e);
+          const int key = first_key + Unit::kDepth * step + unit.template depth_row<false>(e);
           FMHA_BWD_UNROLL
           for (std::uint32_t& word : rows[e]) word = 0;
           if (key < k.rows && column < k.columns) read_adjacent<B::kDqGroup>(rows[e], k.row(key) + column);
@@ -88,14 +89,16 @@ class RegisterKeys {
     }
   }
 
-  __device__ __forceinline__ const Operand& k_rows(int /*wave*/, int block, int step) const {
+  __device__ __forceinline__ const Operand& k_rows(const Unit& /*unit*/, int /*wave*/, int block,
+                                                   int step) const {
     return k_rows_[block][step];
   }
-  __device__ __forceinline__ const Operand& v_rows(int /*wave*/, int block, int step) const {
+  __device__ __forceinline__ const Operand& v_rows(const Unit& /*unit*/, int /*wave*/, int block,
+                                                   int step) const {
     return v_rows_[block][step];
   }
-  __device__ __forceinline__ void k_columns(Operand (&operands)[B::kDqGroup], int step, int group,
-                                            int /*first_column*/) const {
+  __device__ __forceinline__ void k_columns(const Unit& /*unit*/, Operand (&operands)[B::kDqGroup], int step,
+                                            int group, int /*first_column*/) const {
     FMHA_BWD_UNROLL
     for (int t = 0; t < B::kDqGroup; ++t) operands[t] = k_columns_[step][group][t];
   }

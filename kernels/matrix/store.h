@@ -8,8 +8,8 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix {
 /// to[row_of(r)][first_column + ..] = factor_of(r) times the sums of a group of kBlocks blocks, where that
 /// exists: adjacent columns of a lane together. The columns of `to` are a multiple of 8.
 template <class Unit, int kBlocks, class T, class RowOf, class FactorOf>
-__device__ __forceinline__ void store_group(const Rows<T>& to, const RowOf& row_of, int first_column,
-                                            const float (&sums)[kBlocks][Unit::kSums],
+__device__ __forceinline__ void store_group(const Unit& unit, const Rows<T>& to, const RowOf& row_of,
+                                            int first_column, const float (&sums)[kBlocks][Unit::kSums],
                                             const FactorOf& factor_of) {
   if constexpr (Unit::kAdjacent == 2) {  // in the sums of a block
     FMHA_BWD_UNROLL
@@ -17,7 +17,7 @@ __device__ __forceinline__ void store_group(const Rows<T>& to, const RowOf& row_
       FMHA_BWD_UNROLL
       for (int r = 0; r < Unit::kSums; r += 2) {
         const int row = row_of(r);
-        const int column = first_column + Unit::template column<kBlocks>(t, r);
+        const int column = first_column + unit.template column<kBlocks>(t, r);
         if (row >= to.rows || column >= to.columns) continue;
         const float factor = factor_of(r);
         *reinterpret_cast<std::uint32_t*>(to.row(row) + column) =
@@ -29,7 +29,7 @@ __device__ __forceinline__ void store_group(const Rows<T>& to, const RowOf& row_
     FMHA_BWD_UNROLL
     for (int r = 0; r < Unit::kSums; ++r) {
       const int row = row_of(r);
-      const int column = first_column + Unit::template column<kBlocks>(0, r);
+      const int column = first_column + unit.template column<kBlocks>(0, r);
       const float factor = factor_of(r);
       if (row >= to.rows || column >= to.columns) continue;
       *reinterpret_cast<uint2*>(to.row(row) + column) =

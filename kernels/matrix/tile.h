@@ -26,16 +26,13 @@ struct Tile {
 
   std::byte* start;
 
-  /// Bytes from the start of the tile to a granule of a row.
-  __device__ static __forceinline__ int offset(int row, int granule) {
-    return (row * kRowBytes + swizzle(row) * 16) ^ (granule * 16);
-  }
-  __device__ __forceinline__ std::byte* granule(int row, int index) const {
-    return start + offset(row, index);
+  /// A granule of row `first_row + row`; first_row is a multiple of 16, where swizzles begin anew.
+  __device__ __forceinline__ std::byte* granule(int first_row, int row, int index) const {
+    return start + first_row * kRowBytes + ((row * kRowBytes | swizzle(row) * 16) ^ index * 16);
   }
   /// An element's address.
-  __device__ __forceinline__ std::byte* element(int row, int column) const {
-    return granule(row, column / kGranule) + column % kGranule * 2;
+  __device__ __forceinline__ std::byte* element(int first_row, int row, int column) const {
+    return granule(first_row, row, column / kGranule) + column % kGranule * 2;
   }
 
  private:
@@ -73,7 +70,7 @@ class TileLoader {
       const bool exists = step * kRowsAStep < rows;
       const T* const at = exists ? from : source.data;
       if constexpr (Unit::kCopiesAsync) {
-        copy_async(tile.granule(row + step * kRowsAStep, column / kGranule), at, exists);
+        copy_async(tile.granule(0, row + step * kRowsAStep, column / kGranule), at, exists);
       } else {
         held_[step] = exists ? *reinterpret_cast<const uint4*>(at) : uint4{};
       }
@@ -89,8 +86,8 @@ class TileLoader {
       if (kCount < kThreads && thread >= kCount) return;
       FMHA_BWD_UNROLL
       for (int step = 0; step < kSteps; ++step) {
-        *reinterpret_cast<uint4*>(
-            tile.granule(thread / At::kGranules + step * kRowsAStep, thread % At::kGranules)) = held_[step];
+        *reinterpret_cast<uint4*>(tile.granule(0, thread / At::kGranules + step * kRowsAStep,
+                                               thread % At::kGranules)) = held_[step];
       }
     }
   }

@@ -48,16 +48,16 @@ __device__ __forceinline__ void turn(Operand (&operands)[kBlocks],
 
 /// kBlocks operands of Unit::kDepth rows of a tile from first_row on: operand t has the columns first_column
 /// + kBlocks i + t, i < 16. The order of the rows is that of the scores or of rows, see Unit::depth_row.
-template <class Unit, bool kOfScores, int kBlocks, int kColumns>
-__device__ __forceinline__ void read_columns(typename Unit::Operand (&operands)[kBlocks],
+template <bool kOfScores, class Unit, int kBlocks, int kColumns>
+__device__ __forceinline__ void read_columns(const Unit& unit, typename Unit::Operand (&operands)[kBlocks],
                                              const Tile<Unit, kColumns>& tile, int first_row,
                                              int first_column) {
   constexpr int kRows = 2 * Unit::kWords;
   std::uint32_t rows[kRows][kWordsOf<kBlocks>];
   FMHA_BWD_UNROLL
   for (int e = 0; e < kRows; ++e) {
-    read_adjacent<kBlocks>(rows[e], tile.element(first_row + Unit::template depth_row<kOfScores>(e),
-                                                 first_column + Unit::lane() % 16 * kBlocks));
+    read_adjacent<kBlocks>(rows[e], tile.element(first_row, unit.template depth_row<kOfScores>(e),
+                                                 first_column + unit.lane() % 16 * kBlocks));
   }
   turn(operands, rows);
 }
@@ -66,15 +66,15 @@ __device__ __forceinline__ void read_columns(typename Unit::Operand (&operands)[
 /// The tile is [queries, keys]; words[n] of a block has the queries first_query + Unit::own_row(2n) and of
 /// 2n + 1.
 template <class Unit, int kBlocks, int kWords, int kColumns>
-__device__ __forceinline__ void write_ds(const Tile<Unit, kColumns>& tile,
+__device__ __forceinline__ void write_ds(const Unit& unit, const Tile<Unit, kColumns>& tile,
                                          const std::uint32_t (&words)[kBlocks][kWords], int first_query,
                                          int first_key) {
   static_assert(kBlocks == 1 || kBlocks == 2);
-  const int key = first_key + Unit::lane() % 16 * kBlocks;
+  const int key = first_key + unit.lane() % 16 * kBlocks;
   FMHA_BWD_UNROLL
   for (int n = 0; n < kWords; ++n) {
-    std::byte* const first = tile.element(first_query + Unit::own_row(2 * n), key);
-    std::byte* const second = tile.element(first_query + Unit::own_row(2 * n + 1), key);
+    std::byte* const first = tile.element(first_query, unit.own_row(2 * n), key);
+    std::byte* const second = tile.element(first_query, unit.own_row(2 * n + 1), key);
     if constexpr (kBlocks == 2) {
       *reinterpret_cast<std::uint32_t*>(first) = halves_of<0>(words[0][n], words[1][n]);
       *reinterpret_cast<std::uint32_t*>(second) = halves_of<1>(words[0][n], words[1][n]);

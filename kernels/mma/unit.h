@@ -28,7 +28,8 @@ struct Unit {
     std::uint32_t words[4];
   };
 
-  __device__ static __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kWave; }
+  __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
+  __device__ __forceinline__ int lane() const { return lane_; }
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
     return row % 8;
@@ -36,12 +37,12 @@ struct Unit {
 
   // Of a block of scores, owner rows by walked rows.
   __device__ static __forceinline__ constexpr int owner_index(int r) { return r / 2 % 2; }
-  __device__ static __forceinline__ int owner(int index) { return lane() / 4 + 8 * index; }
-  __device__ static __forceinline__ int walked(int r) { return 8 * (r / 4) + 2 * (lane() % 4) + r % 2; }
+  __device__ __forceinline__ int owner(int index) const { return lane() / 4 + 8 * index; }
+  __device__ __forceinline__ int walked(int r) const { return 8 * (r / 4) + 2 * (lane() % 4) + r % 2; }
   // Of a block of results. `block` is its index in a group of kBlocks.
-  __device__ static __forceinline__ int row(int r) { return owner(owner_index(r)); }
+  __device__ __forceinline__ int row(int r) const { return owner(owner_index(r)); }
   template <int kBlocks>
-  __device__ static __forceinline__ int column(int block, int r) {
+  __device__ __forceinline__ int column(int block, int r) const {
     return 16 * block + walked(r);
   }
   /// The row of a wave's kBlocks * 16 that owner row `index` of block `block` is.
@@ -51,7 +52,7 @@ struct Unit {
   }
 
   /// values[r] = from[walked(r)], from shared memory; `from` is a multiple of 8 bytes.
-  __device__ static __forceinline__ void walked_values(const float* from, float (&values)[kSums]) {
+  __device__ __forceinline__ void walked_values(const float* from, float (&values)[kSums]) const {
     FMHA_BWD_UNROLL
     for (int half = 0; half < 2; ++half) {
       const float2 pair = *reinterpret_cast<const float2*>(from + 8 * half + 2 * (lane() % 4));
@@ -62,22 +63,22 @@ struct Unit {
 
   /// The operand of rows first_row .. + 15, columns kDepth * step .. + 15.
   template <int kColumns>
-  __device__ static __forceinline__ Operand rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                                 int step) {
+  __device__ __forceinline__ Operand rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                          int step) const {
     Operand operand;
-    ldmatrix_x4(operand.words, tile.granule(first_row + lane() % 16, 2 * step ^ lane() / 16));
+    ldmatrix_x4(operand.words, tile.granule(first_row, lane() % 16, 2 * step ^ lane() / 16));
     return operand;
   }
 
   /// kBlocks operands of rows first_row .. + 15: columns first_column + 16 t .. + 15.
   template <bool kOfScores, int kBlocks, int kColumns>
-  __device__ static __forceinline__ void columns(Operand (&operands)[kBlocks],
-                                                 const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                                 int first_column) {
+  __device__ __forceinline__ void columns(Operand (&operands)[kBlocks],
+                                          const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                          int first_column) const {
     FMHA_BWD_UNROLL
     for (int t = 0; t < kBlocks; ++t) {
       ldmatrix_x4_trans(operands[t].words,
-                        tile.granule(first_row + lane() % 16, (first_column / 8 + 2 * t) ^ lane() / 16));
+                        tile.granule(first_row, lane() % 16, (first_column / 8 + 2 * t) ^ lane() / 16));
     }
   }
 
@@ -109,14 +110,14 @@ struct Unit {
 
   /// Stores what left_of made of queries first_query .. + 15 and of the wave's keys from first_key on.
   template <int kBlocks, int kColumns>
-  __device__ static __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
-                                                  const Operand (&ds)[kBlocks], int first_query,
-                                                  int first_key) {
+  __device__ __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
+                                           const Operand (&ds)[kBlocks], int first_query,
+                                           int first_key) const {
     FMHA_BWD_UNROLL
     for (int b = 0; b < kBlocks; ++b) {
       FMHA_BWD_UNROLL
       for (int i = 0; i < 4; ++i) {
-        std::byte* const to = tile.granule(first_key + 16 * b + owner(i % 2), first_query / 8 + i / 2);
+        std::byte* const to = tile.granule(first_key + 16 * b, owner(i % 2), first_query / 8 + i / 2);
         *reinterpret_cast<std::uint32_t*>(to + 4 * (lane() % 4)) = ds[b].words[i];
       }
     }
@@ -124,22 +125,22 @@ struct Unit {
 
   /// dS as a left operand, of queries first_query .. + 15 by keys kDepth * step .. + 15.
   template <int kColumns>
-  __device__ static __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
-                                                    int step) {
+  __device__ __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
+                                             int step) const {
     Operand operand;
-    ldmatrix_x4_trans(operand.words, tile.granule(16 * step + lane() / 16 * 8 + lane() % 8,
+    ldmatrix_x4_trans(operand.words, tile.granule(16 * step, lane() / 16 * 8 + lane() % 8,
                                                   first_query / 8 ^ lane() / 8 % 2));
     return operand;
   }
 
   /// Of an owner row's value, each lane's own share, the combination over the lanes that have pairs of it.
   template <class Combine>
-  __device__ static __forceinline__ float combine_walked(float value, const Combine& combine) {
+  __device__ __forceinline__ float combine_walked(float value, const Combine& combine) const {
     value = combine(value, __shfl_xor(value, 1));
     return combine(value, __shfl_xor(value, 2));
   }
   /// values of owner rows, by owner_index, as values of the rows of a result block.
-  __device__ static __forceinline__ float of_row(const float (&values)[kOwners], int r) {
+  __device__ __forceinline__ float of_row(const float (&values)[kOwners], int r) const {
     return values[owner_index(r)];
   }
 
@@ -153,6 +154,8 @@ struct Unit {
     mma_16x8x16<T>(*reinterpret_cast<float(*)[4]>(&sums[0]), left.words, first);
     mma_16x8x16<T>(*reinterpret_cast<float(*)[4]>(&sums[4]), left.words, second);
   }
+
+  int lane_;
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::mma

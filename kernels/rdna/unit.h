@@ -30,7 +30,8 @@ struct Unit {
     std::uint32_t words[kWords];
   };
 
-  __device__ static __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kWave; }
+  __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
+  __device__ __forceinline__ int lane() const { return lane_; }
   /// Rows that differ by 1 or by 8, which the halves of a wave have, are 64 bytes apart.
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
@@ -38,13 +39,13 @@ struct Unit {
   }
 
   __device__ static __forceinline__ constexpr int owner_index(int /*r*/) { return 0; }
-  __device__ static __forceinline__ int owner(int /*index*/) { return lane() % 16; }
-  __device__ static __forceinline__ int row(int r) {
+  __device__ __forceinline__ int owner(int /*index*/) const { return lane() % 16; }
+  __device__ __forceinline__ int row(int r) const {
     return kGfx12 ? lane() / 16 * 8 + r : 2 * r + lane() / 16;
   }
-  __device__ static __forceinline__ int walked(int r) { return row(r); }
+  __device__ __forceinline__ int walked(int r) const { return row(r); }
   template <int kBlocks>
-  __device__ static __forceinline__ int column(int block, int /*r*/) {
+  __device__ __forceinline__ int column(int block, int /*r*/) const {
     return lane() % 16 * kBlocks + block;
   }
   template <int kBlocks>
@@ -53,36 +54,37 @@ struct Unit {
   }
 
   template <bool kOfScores>
-  __device__ static __forceinline__ int depth_row(int e) {
+  __device__ __forceinline__ int depth_row(int e) const {
     if constexpr (kGfx12) return lane() / 16 * 8 + e;
     return kOfScores ? e % 8 * 2 + e / 8 : e;
   }
-  __device__ static __forceinline__ int own_row(int r) { return row(r); }
+  __device__ __forceinline__ int own_row(int r) const { return row(r); }
 
-  __device__ static __forceinline__ void walked_values(const float* from, float (&values)[kSums]) {
+  __device__ __forceinline__ void walked_values(const float* from, float (&values)[kSums]) const {
     FMHA_BWD_UNROLL
     for (int r = 0; r < kSums; ++r) values[r] = from[row(r)];
   }
 
   template <int kColumns>
-  __device__ static __forceinline__ Operand rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                                 int step) {
-    const int at = first_row + lane() % 16;
+  __device__ __forceinline__ Operand rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                          int step) const {
+    const int at = lane() % 16;
     if constexpr (kGfx12) {
-      const uint4 granule = *reinterpret_cast<const uint4*>(tile.granule(at, 2 * step + lane() / 16));
+      const uint4 granule =
+          *reinterpret_cast<const uint4*>(tile.granule(first_row, at, 2 * step + lane() / 16));
       return {{granule.x, granule.y, granule.z, granule.w}};
     } else {
-      const uint4 first = *reinterpret_cast<const uint4*>(tile.granule(at, 2 * step));
-      const uint4 second = *reinterpret_cast<const uint4*>(tile.granule(at, 2 * step + 1));
+      const uint4 first = *reinterpret_cast<const uint4*>(tile.granule(first_row, at, 2 * step));
+      const uint4 second = *reinterpret_cast<const uint4*>(tile.granule(first_row, at, 2 * step + 1));
       return {{first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w}};
     }
   }
 
   template <bool kOfScores, int kBlocks, int kColumns>
-  __device__ static __forceinline__ void columns(Operand (&operands)[kBlocks],
-                                                 const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                                 int first_column) {
-    matrix::read_columns<Unit, kOfScores>(operands, tile, first_row, first_column);
+  __device__ __forceinline__ void columns(Operand (&operands)[kBlocks],
+                                          const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                          int first_column) const {
+    matrix::read_columns<kOfScores>(*this, operands, tile, first_row, first_column);
   }
 
   __device__ static __forceinline__ void multiply_scores(float (&scores)[kSums], const Operand& owner_rows,
@@ -98,7 +100,7 @@ struct Unit {
     }
   }
 
-  __device__ static __forceinline__ Operand left_of(const float (&scores)[1][kSums]) {
+  __device__ __forceinline__ Operand left_of(const float (&scores)[1][kSums]) const {
     Operand left;
     FMHA_BWD_UNROLL
     for (int n = 0; n < 4; ++n) {
@@ -118,9 +120,9 @@ struct Unit {
   using DsTile = matrix::Tile<Unit, kKeys>;
 
   template <int kBlocks, int kColumns>
-  __device__ static __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
-                                                  const Operand (&ds)[kBlocks], int first_query,
-                                                  int first_key) {
+  __device__ __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
+                                           const Operand (&ds)[kBlocks], int first_query,
+                                           int first_key) const {
     std::uint32_t words[kBlocks][4];
     FMHA_BWD_UNROLL
     for (int b = 0; b < kBlocks; ++b) {
@@ -129,23 +131,26 @@ struct Unit {
         words[b][n] = kGfx12 || lane() < 16 ? ds[b].words[n] : ds[b].words[kWords - 4 + n];
       }
     }
-    matrix::write_ds(tile, words, first_query, first_key);
+    matrix::write_ds(*this, tile, words, first_query, first_key);
   }
   template <int kColumns>
-  __device__ static __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
-                                                    int step) {
+  __device__ __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
+                                             int step) const {
     return rows(tile, first_query, step);
   }
 
   template <class Combine>
-  __device__ static __forceinline__ float combine_walked(float value, const Combine& combine) {
+  __device__ __forceinline__ float combine_walked(float value, const Combine& combine) const {
     return combine(value, __shfl_xor(value, 16));
   }
-  __device__ static __forceinline__ float of_row(const float (&values)[kOwners], int r) {
+  __device__ __forceinline__ float of_row(const float (&values)[kOwners], int r) const {
     return __shfl(values[0], row(r));
   }
 
   static constexpr int kAdjacent = 4;
+
+ private:
+  int lane_;
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna

@@ -134,6 +134,15 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   return std::bit_cast<std::uint32_t>(both);
 }
 
+/// This lane's number in its wave. Asked for anew each time: what is computed of it is not kept in registers
+/// from one use to a far one.
+template <int kWave>
+__device__ __forceinline__ int current_lane_of() {
+  int lane = static_cast<int>(threadIdx.x) % kWave;
+  asm volatile("" : "+v"(lane));
+  return lane;
+}
+
 /// A value that all lanes of the wave have, where the compiler may know it.
 __device__ __forceinline__ int uniform(int value) { return __builtin_amdgcn_readfirstlane(value); }
 

@@ -151,4 +151,36 @@ inline float exp2_approximate(float x) {
   return result < 0x1p-126F ? 0.0F : result;
 }
 
+/// Two elements, rounded to nearest even, `low` in the low half.
+template <class T>
+std::uint32_t pack(float low, float high) {
+  const auto bits = [](float value) -> std::uint32_t {
+    if constexpr (std::is_same_v<T, fmha_bwd::Half>) {
+      return fmha_bwd::half_from_float(value).bits;
+    } else {
+      return fmha_bwd::bfloat16_from_float(value).bits;
+    }
+  };
+  return bits(low) | bits(high) << 16;
+}
+
+/// This lane's number in its wave.
+template <int kWave>
+int current_lane_of() {
+  return lane_in_wave();
+}
+/// A value that all lanes of the wave have.
+inline int uniform(int value) { return value; }
+
+/// Where sum r of a lane's kCount stands in a block of a wave's sums in global memory, [kCount, kWave].
+template <int kWave>
+constexpr int place_of_sum(int r, int lane) {
+  return r * kWave + lane;
+}
+/// Adds a wave's sums to such a block, each addition atomic.
+template <int kWave, int kCount>
+void add_to_global(float* block, int lane, const float (&sums)[kCount]) {
+  for (int r = 0; r < kCount; ++r) atomicAdd(block + place_of_sum<kWave>(r, lane), sums[r]);
+}
+
 }  // namespace hip_emulator

@@ -80,6 +80,15 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   return packed;
 }
 
+/// This lane's number in its wave. Asked for anew each time: what is computed of it is not kept in registers
+/// from one use to a far one.
+template <int kWave>
+__device__ __forceinline__ int current_lane_of() {
+  int lane;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+
 /// A value that all lanes of the wave have, where the compiler may know it.
 __device__ __forceinline__ int uniform(int value) { return __shfl_sync(0xffffffffU, value, 0); }
 
