@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "kernels/platform/emulator/matrix_core.h"
 #include "kernels/platform/emulator/matrix_units.h"
@@ -26,8 +27,9 @@ void copy_async(void* shared, const void* global, bool exists, const char* file,
   SharedMemory& memory = current_workgroup->shared();
   const auto address = reinterpret_cast<std::uintptr_t>(shared);
   if (const Fault fault = memory.announce_write(address, kBytes, lane.stamp); fault != Fault::none) {
-    current_workgroup->fail(site.text() + ": " + memory.describe(fault, address, kBytes, Access::write),
-                            nullptr);
+    std::string what = site.text() + ": ";
+    what += memory.describe(fault, address, kBytes, Access::write);
+    current_workgroup->fail(std::move(what), nullptr);
   }
   announce_write(shared);
   lane.copies.push_back({shared, global, exists, lane.copy_groups});

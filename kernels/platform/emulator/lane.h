@@ -1,6 +1,7 @@
 // One lane: what a GPU calls a thread. It runs on a fiber until it waits for others, ends or fails.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -46,7 +47,8 @@ enum class LaneState { ready, at_barrier, at_wave_function, ended, failed };
 struct Lane {
   FiberContext context;
   uint3 thread_index{};
-  int number = 0;  // in the workgroup
+  int number = 0;        // in the workgroup
+  std::size_t wave = 0;  // the number of its wave in the workgroup
   LaneState state = LaneState::ready;
   Stamp stamp;  // of its next memory access
   Site site;    // where it waits

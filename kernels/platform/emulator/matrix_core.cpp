@@ -16,7 +16,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);  // a word's low half is first in memory
 
-/// What a lane brings to a multiplication.
+/// What a lane brings to a multiplication. The computation may change it.
 struct Operands {
   float* c;
   const std::uint32_t* a;
@@ -35,18 +35,25 @@ constexpr auto indices(Position (*layout)(int, int), int columns) {
   return table;
 }
 
-// Without branches, so that loops over them become vector instructions. A number whose magnitude, as bits, is
-// below `smallest` is taken for zero.
-float float_of(fmha_bwd::Half half, std::uint32_t smallest) {
-  const std::uint32_t magnitude = half.bits & 0x7fffu;
-  const float finite = std::bit_cast<float>((magnitude < smallest ? 0 : magnitude) << 13) * 0x1p112F;
-  const std::uint32_t infinite = magnitude >= 0x7c00u ? 0x7f800000u : 0;
-  const std::uint32_t sign = (half.bits & 0x8000u) << 16;
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(finite) | infinite | sign);
-}
-float float_of(fmha_bwd::Bfloat16 bfloat, std::uint32_t smallest) {
-  const std::uint32_t magnitude = bfloat.bits & 0x7fffu;
-  return std::bit_cast<float>(((magnitude < smallest ? 0 : magnitude) | (bfloat.bits & 0x8000u)) << 16);
+// Vectors by name, because compilers make none of these loops by themselves.
+typedef std::uint16_t FourElements __attribute__((vector_size(8), may_alias));
+typedef std::uint32_t FourWords __attribute__((vector_size(16), may_alias));
+typedef std::int32_t FourIntegers __attribute__((vector_size(16), may_alias));
+typedef float FourFloats __attribute__((vector_size(16), may_alias));
+
+/// Exact, but for what has a magnitude, as bits, below `smallest`: that is zero, with its sign.
+template <class T>
+FourFloats floats_of(FourElements elements, std::uint32_t smallest) {
+  const FourWords bits = __builtin_convertvector(elements, FourWords);
+  const FourWords sign = (bits & 0x8000u) << 16;
+  FourWords magnitude = bits & 0x7fffu;
+  magnitude = magnitude < smallest ? FourWords{} : magnitude;
+  if constexpr (std::same_as<T, fmha_bwd::Bfloat16>) return (FourFloats)(magnitude << 16 | sign);
+  // Not by fp32 numbers that are subnormal themselves, which take long.
+  const FourFloats subnormal = __builtin_convertvector((FourIntegers)magnitude, FourFloats) * 0x1p-24F;
+  const FourWords to_add = (magnitude >= 0x7c00u ? FourWords{} + 0x70000000u : FourWords{} + 0x38000000u);
+  const FourWords finite = magnitude < 0x400u ? (FourWords)subnormal : (magnitude << 13) + to_add;
+  return (FourFloats)(finite | sign);
 }
 
 template <class T>
@@ -57,15 +64,39 @@ template <class T, std::size_t lanes, std::size_t elements, std::size_t size>
 void unpack(std::span<void* const> operands, const std::uint32_t* Operands::*which,
             const std::array<std::uint16_t, lanes * elements>& table, bool flush,
             std::array<float, size>& matrix) {
-  std::array<T, lanes * elements> packed;
+  static_assert(elements % 4 == 0);
+  alignas(16) std::array<T, lanes * elements> packed;
   for (std::size_t l = 0; l < lanes; ++l) {
     std::memcpy(&packed[l * elements], static_cast<const Operands*>(operands[l])->*which,
                 elements * sizeof(T));
   }
-  std::array<float, lanes * elements> values;
+  alignas(16) std::array<float, lanes * elements> values;
   const std::uint32_t smallest = flush ? kSmallestNormal<T> : 0;
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = float_of(packed[i], smallest);
+  for (std::size_t i = 0; i < values.size(); i += 4) {
+    *reinterpret_cast<FourFloats*>(&values[i]) =
+        floats_of<T>(*reinterpret_cast<const FourElements*>(&packed[i]), smallest);
+  }
   for (std::size_t i = 0; i < values.size(); ++i) matrix[table[i]] = values[i];
+}
+
+/// C += A B, of matrices row by row; for each element of C one product after the other, in order of k.
+template <std::size_t rows, std::size_t columns, std::size_t depth>
+void multiply_add_rows(const float* a, const float* b, float* c) {
+  constexpr std::size_t kFours = columns / 4;
+  const auto* const b_fours = reinterpret_cast<const FourFloats*>(b);
+  auto* const c_fours = reinterpret_cast<FourFloats*>(c);
+  for (std::size_t row = 0; row < rows; ++row) {
+    FourFloats sums[kFours];
+#pragma GCC unroll 8
+    for (std::size_t four = 0; four < kFours; ++four) sums[four] = c_fours[row * kFours + four];
+    for (std::size_t k = 0; k < depth; ++k) {
+      const float factor = a[row * depth + k];
+#pragma GCC unroll 8
+      for (std::size_t four = 0; four < kFours; ++four) sums[four] += factor * b_fours[k * kFours + four];
+    }
+#pragma GCC unroll 8
+    for (std::size_t four = 0; four < kFours; ++four) c_fours[row * kFours + four] = sums[four];
+  }
 }
 
 template <class Layout, class T>
@@ -83,25 +114,17 @@ void multiply_add_in_wave(std::span<void* const> operands, const Architecture& a
 
   const bool flush = flushes_subnormals(architecture);
   std::array<float, kRows * kDepth> a;
-  std::array<float, kDepth * kColumns> b;
-  std::array<float, kRows * kColumns> c;
+  alignas(16) std::array<float, kDepth * kColumns> b;
+  alignas(16) std::array<float, kRows * kColumns> c;
   unpack<T, kLanes, kElementsOfA>(operands, &Operands::a, kOfA, flush, a);
   unpack<T, kLanes, kElementsOfB>(operands, &Operands::b, kOfB, flush, b);
   for (std::size_t i = 0; i < kOfC.size(); ++i) {
     c[kOfC[i]] = static_cast<const Operands*>(operands[i / kElementsOfC])->c[i % kElementsOfC];
   }
-  for (std::size_t row = 0; row < kRows; ++row) {
-    std::array<float, kColumns> sums;
-    for (std::size_t column = 0; column < kColumns; ++column) sums[column] = c[row * kColumns + column];
-    for (std::size_t k = 0; k < kDepth; ++k) {
-      const float factor = a[row * kDepth + k];
-      for (std::size_t column = 0; column < kColumns; ++column) {
-        sums[column] += factor * b[k * kColumns + column];
-      }
-    }
-    for (std::size_t column = 0; column < kColumns; ++column) {
-      const bool vanishes = flush && std::abs(sums[column]) < kSmallestNormalResult;
-      c[row * kColumns + column] = vanishes ? std::copysign(0.0F, sums[column]) : sums[column];
+  multiply_add_rows<kRows, kColumns, kDepth>(a.data(), b.data(), c.data());
+  if (flush) {
+    for (float& sum : c) {
+      if (std::abs(sum) < kSmallestNormalResult) sum = std::copysign(0.0F, sum);
     }
   }
   for (std::size_t i = 0; i < kOfC.size(); ++i) {
@@ -119,6 +142,19 @@ void wmma_gfx11_in_wave(std::span<void* const> operands, const Architecture& arc
     if (std::memcmp(lane->a, repeated->a, kBytes) != 0) lane->differs = 'A';
   }
   multiply_add_in_wave<Wmma16x16x16Gfx11, T>(operands, architecture);
+}
+
+template <class T>
+void mfma_16x16x32_in_wave(std::span<void* const> operands, const Architecture& architecture) {
+  if (has_unit(architecture, MatrixUnit::cdna4)) {
+    return multiply_add_in_wave<Mfma16x16x32Gfx950, T>(operands, architecture);
+  }
+  multiply_add_in_wave<Mfma16x16x16, T>(operands, architecture);
+  for (void* const lane : operands) {
+    static_cast<Operands*>(lane)->a += 2;
+    static_cast<Operands*>(lane)->b += 2;
+  }
+  multiply_add_in_wave<Mfma16x16x16, T>(operands, architecture);
 }
 
 struct Entry {
@@ -143,6 +179,9 @@ Entry entry_of(MatrixInstruction instruction) {
       return entry<Mfma16x16x32Gfx950>(MatrixUnit::cdna4);
     case MatrixInstruction::mfma_32x32x16_gfx950:
       return entry<Mfma32x32x16Gfx950>(MatrixUnit::cdna4);
+    case MatrixInstruction::mfma_16x16x32:
+      return {MatrixUnit::cdna, &mfma_16x16x32_in_wave<fmha_bwd::Half>,
+              &mfma_16x16x32_in_wave<fmha_bwd::Bfloat16>};
     case MatrixInstruction::wmma_16x16x16_gfx11:
       return {MatrixUnit::rdna3, &wmma_gfx11_in_wave<fmha_bwd::Half>,
               &wmma_gfx11_in_wave<fmha_bwd::Bfloat16>};
@@ -197,17 +236,6 @@ void multiply_add(MatrixInstruction instruction, fmha_bwd::DType dtype, float* c
                                 operands.differs + " than lane " + std::to_string(lane - 16) +
                                 "; lanes 16-31 must repeat lanes 0-15",
                             nullptr);
-  }
-}
-
-void multiply_add_16x16x32(fmha_bwd::DType dtype, float* c, const std::uint32_t* a, const std::uint32_t* b,
-                           const char* file, int line) {
-  constexpr const char* kOperation = "mfma_16x16x32";
-  if (has_unit(*current_workgroup->shape().architecture, MatrixUnit::cdna4)) {
-    multiply_add(MatrixInstruction::mfma_16x16x32_gfx950, dtype, c, a, b, kOperation, file, line);
-  } else {
-    multiply_add(MatrixInstruction::mfma_16x16x16, dtype, c, a, b, kOperation, file, line);
-    multiply_add(MatrixInstruction::mfma_16x16x16, dtype, c, a + 2, b + 2, kOperation, file, line);
   }
 }
 

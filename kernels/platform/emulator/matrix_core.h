@@ -22,6 +22,7 @@ enum class MatrixInstruction {
   mfma_32x32x8,
   mfma_16x16x32_gfx950,
   mfma_32x32x16_gfx950,
+  mfma_16x16x32,
   wmma_16x16x16_gfx11,
   wmma_16x16x16_gfx12,
   mma_16x8x16,
@@ -36,9 +37,6 @@ inline constexpr fmha_bwd::DType kMatrixDType =
 /// The lane's part of C += A B, for elements of fp16 or bf16. `operation` is what reports call it.
 void multiply_add(MatrixInstruction instruction, fmha_bwd::DType dtype, float* c, const std::uint32_t* a,
                   const std::uint32_t* b, const char* operation, const char* file, int line);
-/// mfma_16x16x32 below.
-void multiply_add_16x16x32(fmha_bwd::DType dtype, float* c, const std::uint32_t* a, const std::uint32_t* b,
-                           const char* file, int line);
 
 // CDNA, waves of 64.
 template <MatrixElement T>
@@ -63,12 +61,12 @@ void mfma_32x32x16_gfx950(float (&c)[16], const std::uint32_t (&a)[4], const std
   multiply_add(MatrixInstruction::mfma_32x32x16_gfx950, kMatrixDType<T>, c, a, b, "mfma_32x32x16_gfx950",
                file, line);
 }
-/// The one instruction on gfx950; before it two of 16x16x16, of words 0 and 1 and then of words 2 and 3. The
-/// order of k is another, so A and B must be laid out alike.
+/// The one instruction on gfx950; before it two of 16x16x16, of words 0 and 1 and then of words 2 and 3, so
+/// that A and B must have their k in the same order.
 template <MatrixElement T>
 void mfma_16x16x32(float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[4],
                    FMHA_BWD_CALL_SITE) {
-  multiply_add_16x16x32(kMatrixDType<T>, c, a, b, file, line);
+  multiply_add(MatrixInstruction::mfma_16x16x32, kMatrixDType<T>, c, a, b, "mfma_16x16x32", file, line);
 }
 
 /// RDNA 3. What lanes 16-31 have of A and B must be what lanes 0-15 have.

@@ -46,7 +46,7 @@ void require_whole_wave(MatrixUnit unit, const Site& site) {
   require(unit, site);
   const std::size_t lanes = current_workgroup->shape().lanes();
   const auto wave_size = static_cast<std::size_t>(current_workgroup->shape().architecture->wave_size);
-  const auto first = static_cast<std::size_t>(current_lane->number) / wave_size * wave_size;
+  const std::size_t first = current_lane->wave * wave_size;
   if (lanes - first >= wave_size) return;
   current_workgroup->fail(site.text() + ": the wave has only " + std::to_string(lanes - first) + " of " +
                               std::to_string(wave_size) + " lanes",

@@ -25,12 +25,12 @@ std::uint64_t Workgroup::wave_function(WaveFunction function, const Exchange& ex
   lane.site = site;
   lane.function = function;
   lane.exchange = exchange;
-  const std::size_t wave = wave_of(lane);
   if (!orders_memory(function)) {
+    release(&meetings_.end);  // where the wave does not meet, it ends here
     FiberContext::switch_between(lane.context, scheduler_);
     return lane.exchange.value;
   }
-  void* const meeting = &meetings_.wave[wave][wave_functions_[wave] % 2];
+  void* const meeting = &meetings_.wave[lane.wave][wave_functions_[lane.wave] % 2];
   release(meeting);
   FiberContext::switch_between(lane.context, scheduler_);
   acquire(meeting);

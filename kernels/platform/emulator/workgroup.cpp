@@ -39,6 +39,7 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
     Lane& lane = lanes_[i];
     const auto number = static_cast<unsigned>(i);
     lane.number = static_cast<int>(i);
+    lane.wave = i / wave_size();
     lane.thread_index = {number % shape.block.x, number / shape.block.x % shape.block.y,
                          number / shape.block.x / shape.block.y};
     lane.state = LaneState::ready;
@@ -94,7 +95,7 @@ void Workgroup::lane_entry() {
 }
 
 void Workgroup::stamp(Lane& lane) const {
-  lane.stamp = Stamp(barriers_, wave_functions_[wave_of(lane)], lane.number);
+  lane.stamp = Stamp(barriers_, wave_functions_[lane.wave], lane.number);
 }
 
 void Workgroup::fail(std::string&& what, const void* code) {

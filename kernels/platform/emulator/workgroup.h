@@ -77,7 +77,6 @@ class Workgroup {
   void fail_meeting(const std::string& what, LaneRange lanes);
 
   std::size_t wave_size() const { return static_cast<std::size_t>(shape_->architecture->wave_size); }
-  std::size_t wave_of(const Lane& lane) const { return static_cast<std::size_t>(lane.number) / wave_size(); }
   LaneRange lanes_of(std::size_t wave) const;
   LaneRange all_lanes() const { return {0, lane_count_}; }
 

@@ -164,5 +164,27 @@ TEST_F(CopyAsyncChecks, FindReadsOfWhatACopyMayHaveWritten) {
   EXPECT_THAT(report_of_fault(), HasSubstr("race: "));
 }
 
+TEST(CopyAsyncDeathTest, IsARaceForThreadSanitizerFromItsStartToItsWait) {
+  if (!kThreadSanitizer) GTEST_SKIP() << "not a build with ThreadSanitizer";
+  const auto run = [](const auto& launch_kernel) {
+    select_arch("sm_80");
+    const DeviceArray<uint4> values(numbers(kLanes));
+    const DeviceArray<std::uint32_t> out(kLanes);
+    launch_kernel(values.data(), out.data());
+    std::exit(objection().empty() ? 0 : 1);
+  };
+  const auto read_then_copy = [](const uint4* values, std::uint32_t* out) {
+    hipLaunchKernelGGL(test_kernels::read_then_copy, dim3(1), dim3(kLanes), 16 * kLanes, nullptr, values,
+                       out);
+  };
+  const auto copy_for_neighbour = [](const uint4* values, std::uint32_t* out) {
+    hipLaunchKernelGGL(test_kernels::copy_for_neighbour, dim3(1), dim3(kLanes), 16 * kLanes, nullptr, values,
+                       false, out);
+  };
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(run(read_then_copy), testing::ExitedWithCode(66), "data race");
+  EXPECT_EXIT(run(copy_for_neighbour), testing::ExitedWithCode(66), "data race");
+}
+
 }  // namespace
 }  // namespace fmha_bwd

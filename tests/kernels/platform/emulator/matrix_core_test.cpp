@@ -1,12 +1,12 @@
-// Matrix instructions, ldmatrix and what goes with them.
+// Matrix instructions: whose elements they multiply, what they make of subnormal numbers, and who has them.
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <random>
 
 #include "tests/kernels/platform/emulator/emulator_test.h"
 #include "tests/kernels/platform/emulator/matrix_core_kernels.h"
+#include "tests/kernels/platform/emulator/matrix_layouts.h"
 
 namespace fmha_bwd {
 namespace {
@@ -17,175 +17,6 @@ using testing::Each;
 using testing::HasSubstr;
 
 constexpr DType kDTypes[] = {DType::fp16, DType::bf16};
-
-/// The lane that has an element of a matrix, and which of the lane's it is.
-struct Home {
-  int lane;
-  int element;
-};
-
-struct Layout {
-  Instruction instruction;
-  std::string name;
-  std::vector<std::string> architectures;  // that have it
-  int lanes;
-  int rows, columns, depth;
-  int elements_a, elements_b, elements_c;  // a lane
-  std::function<Home(int i, int k)> a;
-  std::function<Home(int k, int j)> b;
-  std::function<Home(int i, int j)> c;
-};
-
-// The published tables, read the other way round: not where an element of a lane is, but who has A[i][k],
-// B[k][j] and C[i][j].
-const std::vector<Layout>& layouts() {
-  // AMD: lane = i + 16 (k / 4), element k % 4, and so on; the results' rows are in fours.
-  const auto rows_16 = [](int i, int j) { return Home{j + 16 * (i / 4), i % 4}; };
-  const auto rows_32 = [](int i, int j) { return Home{j + 32 * (i / 4 % 2), i % 4 + 4 * (i / 8)}; };
-  const auto deep_32_i = [](int i, int k) { return Home{i + 16 * (k / 8), k % 8}; };
-  const auto deep_32_j = [](int k, int j) { return Home{j + 16 * (k / 8), k % 8}; };
-  static const std::vector<Layout> all = {
-      {Instruction::mfma_16x16x16,
-       "mfma_16x16x16",
-       {"gfx90a", "gfx942", "gfx950"},
-       64,
-       16,
-       16,
-       16,
-       4,
-       4,
-       4,
-       [](int i, int k) {
-         return Home{i + 16 * (k / 4), k % 4};
-       },
-       [](int k, int j) {
-         return Home{j + 16 * (k / 4), k % 4};
-       },
-       rows_16},
-      {Instruction::mfma_32x32x8,
-       "mfma_32x32x8",
-       {"gfx90a", "gfx942", "gfx950"},
-       64,
-       32,
-       32,
-       8,
-       4,
-       4,
-       16,
-       [](int i, int k) {
-         return Home{i + 32 * (k / 4), k % 4};
-       },
-       [](int k, int j) {
-         return Home{j + 32 * (k / 4), k % 4};
-       },
-       rows_32},
-      {Instruction::mfma_16x16x32_gfx950,
-       "mfma_16x16x32_gfx950",
-       {"gfx950"},
-       64,
-       16,
-       16,
-       32,
-       8,
-       8,
-       4,
-       deep_32_i,
-       deep_32_j,
-       rows_16},
-      {Instruction::mfma_32x32x16_gfx950,
-       "mfma_32x32x16_gfx950",
-       {"gfx950"},
-       64,
-       32,
-       32,
-       16,
-       8,
-       8,
-       16,
-       [](int i, int k) {
-         return Home{i + 32 * (k / 8), k % 8};
-       },
-       [](int k, int j) {
-         return Home{j + 32 * (k / 8), k % 8};
-       },
-       rows_32},
-      {Instruction::mfma_16x16x32,
-       "mfma_16x16x32",
-       {"gfx90a", "gfx942", "gfx950"},
-       64,
-       16,
-       16,
-       32,
-       8,
-       8,
-       4,
-       deep_32_i,
-       deep_32_j,
-       rows_16},
-      {Instruction::wmma_16x16x16_gfx11,
-       "wmma_16x16x16_gfx11",
-       {"gfx1100"},  // and so have lanes 16-31
-       32,
-       16,
-       16,
-       16,
-       16,
-       16,
-       8,
-       [](int i, int k) {
-         return Home{i, k};
-       },
-       [](int k, int j) {
-         return Home{j, k};
-       },
-       [](int i, int j) {
-         return Home{j + 16 * (i % 2), i / 2};
-       }},
-      {Instruction::wmma_16x16x16_gfx12,
-       "wmma_16x16x16_gfx12",
-       {"gfx1201"},
-       32,
-       16,
-       16,
-       16,
-       8,
-       8,
-       8,
-       [](int i, int k) {
-         return Home{i + 16 * (k / 4 % 2), k % 4 + 4 * (k / 8)};
-       },
-       [](int k, int j) {
-         return Home{j + 16 * (k / 4 % 2), k % 4 + 4 * (k / 8)};
-       },
-       [](int i, int j) {
-         return Home{j + 16 * (i / 8), i % 8};
-       }},
-      // PTX: groupID = lane >> 2 is the row of A and C, or 8 less, and the column of B; threadID_in_group =
-      // lane % 4 is half the other index, without its eight.
-      {Instruction::mma_16x8x16,
-       "mma_16x8x16",
-       {"sm_80", "sm_90a"},
-       32,
-       16,
-       8,
-       16,
-       8,
-       4,
-       4,
-       [](int i, int k) {
-         return Home{4 * (i % 8) + k % 8 / 2, k % 2 + 2 * (i / 8) + 4 * (k / 8)};
-       },
-       [](int k, int j) {
-         return Home{4 * j + k % 8 / 2, k % 2 + 2 * (k / 8)};
-       },
-       [](int i, int j) {
-         return Home{4 * (i % 8) + j / 2, j % 2 + 2 * (i / 8)};
-       }},
-  };
-  return all;
-}
-
-const Layout& layout_of(Instruction instruction) { return layouts()[static_cast<std::size_t>(instruction)]; }
 
 struct Matrix {
   Matrix(int rows, int columns, float value = 0)
@@ -234,7 +65,7 @@ class MatrixCore : public Emulator {
           put(a, place(p, layout.a(i, k), layout.elements_a), products[p].a.at(i, k));
         }
         for (int j = 0; j < layout.columns; ++j) {
-          put(b, place(p, layout.b(k, j), layout.elements_b), products[p].b.at(k, j));
+          put(b, place(p, layout.b(j, k), layout.elements_b), products[p].b.at(k, j));
         }
       }
       for (int i = 0; i < layout.rows; ++i) {
@@ -490,102 +321,6 @@ TEST_F(MatrixCore, OfRdna3NeedsItsOperandsTwice) {
       }
     }
   }
-}
-
-/// ldmatrix. Element j of row i of matrix m is 100 m + 10 i + j.
-class MatrixLoads : public MatrixCore {
- protected:
-  void SetUp() override {
-    MatrixCore::SetUp();
-    select_arch("sm_80");
-  }
-  static std::uint32_t pair(int low, int high) { return static_cast<std::uint32_t>(low | high << 16); }
-  static std::vector<std::uint32_t> loaded(bool transposed) {
-    const DeviceArray<std::uint32_t> out(32 * 4);
-    load(transposed, 0, out);
-    EXPECT_EQ(objection(), "");
-    return out.values();
-  }
-  static void load(bool transposed, int skew, const DeviceArray<std::uint32_t>& out) {
-    std::vector<std::uint32_t> rows;
-    for (int m = 0; m < 4; ++m) {
-      for (int i = 0; i < 8; ++i) {
-        for (int j = 0; j < 8; j += 2) rows.push_back(pair(100 * m + 10 * i + j, 100 * m + 10 * i + j + 1));
-      }
-    }
-    const DeviceArray<std::uint32_t> in(rows);
-    hipLaunchKernelGGL(test_kernels::load_matrices, dim3(1), dim3(32), 32 * 16, nullptr, in.data(),
-                       transposed, skew, out.data());
-  }
-};
-
-TEST_F(MatrixLoads, GiveNeighboursInARow) {
-  const std::vector<std::uint32_t> words = loaded(false);
-  for (int lane = 0; lane < 32; ++lane) {
-    for (int m = 0; m < 4; ++m) {
-      const int first = 100 * m + 10 * (lane / 4) + 2 * (lane % 4);
-      EXPECT_EQ(words[static_cast<std::size_t>(4 * lane + m)], pair(first, first + 1)) << lane << " " << m;
-    }
-  }
-}
-
-TEST_F(MatrixLoads, GiveNeighboursInAColumnOfWhatIsTransposed) {
-  const std::vector<std::uint32_t> words = loaded(true);
-  for (int lane = 0; lane < 32; ++lane) {
-    for (int m = 0; m < 4; ++m) {
-      const int first = 100 * m + lane / 4 + 10 * (2 * (lane % 4));
-      EXPECT_EQ(words[static_cast<std::size_t>(4 * lane + m)], pair(first, first + 10)) << lane << " " << m;
-    }
-  }
-}
-
-TEST_F(MatrixLoads, NeedAlignedAddressesOfSharedMemory) {
-  const DeviceArray<std::uint32_t> out(32 * 4);
-  for (const bool transposed : {false, true}) {
-    load(transposed, 8, out);
-    EXPECT_THAT(report_of_fault(), AllOf(HasSubstr(transposed ? "ldmatrix_x4_trans at " : "ldmatrix_x4 at "),
-                                         HasSubstr("matrix_core_kernels.hip:"),
-                                         HasSubstr("an address that is 8 bytes over a multiple of 16")));
-  }
-  hipLaunchKernelGGL(test_kernels::load_matrices_from, dim3(1), dim3(32), 16, nullptr, out.data(),
-                     out.data());
-  EXPECT_THAT(report_of_fault(), HasSubstr("an address that is not of shared memory"));
-}
-
-TEST_F(MatrixLoads, AreNvidiasAlone) {
-  select_arch("gfx1100");
-  load(false, 0, DeviceArray<std::uint32_t>(32 * 4));
-  EXPECT_THAT(report_of_fault(), HasSubstr("ldmatrix_x4: gfx1100 has no such instruction"));
-}
-
-TEST_F(MatrixLoads, NeedAllLanesAtOneCall) {
-  hipLaunchKernelGGL(test_kernels::load_matrices_at_two_sites, dim3(1), dim3(32), 32 * 16, nullptr, 8);
-  EXPECT_THAT(report_of_fault(),
-              AllOf(HasSubstr("divergent wave function"), HasSubstr("lanes 0-7 wait in ldmatrix_x4"),
-                    HasSubstr("lanes 8-31 wait in ldmatrix_x4")));
-}
-
-class MatrixMemoryChecks : public MemoryChecks {};
-
-TEST_F(MatrixMemoryChecks, SeeWhatLdmatrixReads) {
-  select_arch("sm_80");
-  const DeviceArray<std::uint32_t> out(32 * 4);
-  hipLaunchKernelGGL(test_kernels::load_matrices_from, dim3(1), dim3(32), 16, nullptr, nullptr, out.data());
-  EXPECT_THAT(report_of_fault(), AllOf(HasSubstr("nothing was written there: read of 16 bytes at offset 0"),
-                                       HasSubstr("matrix_core_kernels.hip:")));
-  hipLaunchKernelGGL(test_kernels::load_matrices_from, dim3(1), dim3(32), 8, nullptr, nullptr, out.data());
-  EXPECT_THAT(report_of_fault(), HasSubstr("out of bounds: read of 16 bytes at offset 0"));
-}
-
-TEST_F(MatrixMemoryChecks, AreNotOrderedByAMultiplication) {
-  select_arch("sm_80");
-  const DeviceArray<int> out(32);
-  hipLaunchKernelGGL(test_kernels::neighbour_after_matrices, dim3(1), dim3(32), 32 * 20, nullptr, false,
-                     out.data());
-  EXPECT_THAT(report_of_fault(), HasSubstr("race: "));
-  hipLaunchKernelGGL(test_kernels::neighbour_after_matrices, dim3(1), dim3(32), 32 * 20, nullptr, true,
-                     out.data());
-  EXPECT_EQ(objection(), "");
 }
 
 TEST_F(MatrixCore, SwapsHalvesOf32LanesOnRdna) {
