@@ -32,6 +32,11 @@ struct Unit {
 
   __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
   __device__ __forceinline__ int lane() const { return lane_; }
+
+  // Loads of tiles go through registers.
+  __device__ static __forceinline__ void commit_loads() {}
+  __device__ static __forceinline__ void wait_for_loads() {}
+
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
     return row % (kGranules < 16 ? 8 : 16);  // gfx950 has 64 banks

@@ -123,7 +123,7 @@ class KeyTileWalk {
     const int first_query = visit.tile * B::kM;
     q_loader_.begin(q_tile(stage), q_.after(visit.member * a_.q.head_stride), first_query);
     d_o_loader_.begin(d_o_tile(stage), d_o_.after(visit.member * a_.d_o.head_stride), first_query);
-    if constexpr (Unit::kCopiesAsync) copy_async_commit();
+    Unit::commit_loads();
     const auto row = static_cast<int>(threadIdx.x);
     if (row >= B::kM) return;
     const bool exists = first_query + row < seqlen_q_;
@@ -134,7 +134,7 @@ class KeyTileWalk {
   __device__ __forceinline__ void finish(int stage) {
     q_loader_.finish(q_tile(stage));
     d_o_loader_.finish(d_o_tile(stage));
-    if constexpr (Unit::kCopiesAsync) copy_async_wait<0>();
+    Unit::wait_for_loads();
     const auto row = static_cast<int>(threadIdx.x);
     if (row >= B::kM) return;
     lse_of(stage)[row] = kPlain ? lse_ * kLog2E - static_cast<float>(kPShift<T>) : lse_;

@@ -109,10 +109,8 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
     v_loader.begin(v_tile, v, first_key);
     k_loader.finish(k_tile);
     v_loader.finish(v_tile);
-    if constexpr (Unit::kCopiesAsync) {
-      copy_async_commit();
-      copy_async_wait<0>();
-    }
+    Unit::commit_loads();
+    Unit::wait_for_loads();
     __syncthreads();
 
     float products[F::kChunks][F::kDepthBlocks][kSums] = {};
@@ -212,10 +210,8 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
     __syncthreads();
   }
 
-  if constexpr (Unit::kCopiesAsync) {  // Q's, where no key is seen
-    copy_async_commit();
-    copy_async_wait<0>();
-  }
+  Unit::commit_loads();  // Q's, where no key is seen
+  Unit::wait_for_loads();
   float factor[kOwners];
   const auto lse = a.lse.queries(sequence, head);
   FMHA_BWD_UNROLL

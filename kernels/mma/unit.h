@@ -30,6 +30,11 @@ struct Unit {
 
   __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
   __device__ __forceinline__ int lane() const { return lane_; }
+
+  /// Behind the loads of tiles that belong together, and in front of the barrier behind which they are used.
+  __device__ static __forceinline__ void commit_loads() { copy_async_commit(); }
+  __device__ static __forceinline__ void wait_for_loads() { copy_async_wait<0>(); }
+
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
     return row % 8;

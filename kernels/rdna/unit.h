@@ -32,6 +32,11 @@ struct Unit {
 
   __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
   __device__ __forceinline__ int lane() const { return lane_; }
+
+  // Loads of tiles go through registers.
+  __device__ static __forceinline__ void commit_loads() {}
+  __device__ static __forceinline__ void wait_for_loads() {}
+
   /// Rows that differ by 1 or by 8, which the halves of a wave have, are 64 bytes apart.
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {

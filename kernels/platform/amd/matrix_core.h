@@ -57,7 +57,7 @@ __device__ __forceinline__ void mfma_16x16x32(float (&sums)[4], const std::uint3
                                                     0, 0);
     }
   }
-  set(sums, c);
+  set<4>(sums, c);
 }
 #elif defined(__gfx950__)
 /// sums += A B of 16 x 16 x 32.
@@ -66,12 +66,12 @@ __device__ __forceinline__ void mfma_16x16x32(float (&sums)[4], const std::uint3
                                               const std::uint32_t (&b)[4]) {
   if constexpr (std::is_same_v<T, Half>) {
     using Vector = NativeVector<_Float16, 8>;
-    set(sums, __builtin_amdgcn_mfma_f32_16x16x32_f16(vector_of<Vector>(a), vector_of<Vector>(b),
-                                                     vector_of(sums), 0, 0, 0));
+    set<4>(sums, __builtin_amdgcn_mfma_f32_16x16x32_f16(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                        vector_of(sums), 0, 0, 0));
   } else {
     using Vector = NativeVector<__bf16, 8>;
-    set(sums, __builtin_amdgcn_mfma_f32_16x16x32_bf16(vector_of<Vector>(a), vector_of<Vector>(b),
-                                                      vector_of(sums), 0, 0, 0));
+    set<4>(sums, __builtin_amdgcn_mfma_f32_16x16x32_bf16(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                         vector_of(sums), 0, 0, 0));
   }
 }
 #elif defined(__GFX11__)
@@ -81,12 +81,12 @@ __device__ __forceinline__ void wmma_16x16x16_gfx11(float (&sums)[8], const std:
                                                     const std::uint32_t (&b)[8]) {
   if constexpr (std::is_same_v<T, Half>) {
     using Vector = NativeVector<_Float16, 16>;
-    set(sums, __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(vector_of<Vector>(a), vector_of<Vector>(b),
-                                                         vector_of(sums)));
+    set<8>(sums, __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                            vector_of(sums)));
   } else {
     using Vector = NativeVector<short, 16>;
-    set(sums, __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(vector_of<Vector>(a), vector_of<Vector>(b),
-                                                          vector_of(sums)));
+    set<8>(sums, __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                             vector_of(sums)));
   }
 }
 #elif defined(__GFX12__)
@@ -96,12 +96,12 @@ __device__ __forceinline__ void wmma_16x16x16_gfx12(float (&sums)[8], const std:
                                                     const std::uint32_t (&b)[4]) {
   if constexpr (std::is_same_v<T, Half>) {
     using Vector = NativeVector<_Float16, 8>;
-    set(sums, __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(vector_of<Vector>(a), vector_of<Vector>(b),
-                                                               vector_of(sums)));
+    set<8>(sums, __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                                  vector_of(sums)));
   } else {
     using Vector = NativeVector<short, 8>;
-    set(sums, __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(vector_of<Vector>(a), vector_of<Vector>(b),
-                                                                vector_of(sums)));
+    set<8>(sums, __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                                   vector_of(sums)));
   }
 }
 #endif
