@@ -1,5 +1,4 @@
 // The emulator sees it when a real kernel lacks a barrier, whichever it is.
-#include <fstream>
 #include <functional>
 
 #include "base/error.h"
@@ -8,8 +7,8 @@
 #include "kernels/family.h"
 #include "kernels/plain/arguments.h"
 #include "kernels/simt/launch.h"
-#include "tests/kernels/platform/emulator/dq_dk_dv_mutant.h"
 #include "tests/kernels/platform/emulator/emulator_test.h"
+#include "tests/kernels/platform/emulator/mutation.h"
 
 namespace fmha_bwd {
 namespace {
@@ -33,13 +32,11 @@ void launch_plain(const Problem& problem, const emulator::DeviceTensors& tensors
 }
 
 /// Every __syncthreads() of `stage`.
-std::vector<DroppedBarrier> barriers_of(const Stage2& stage) {
-  std::vector<DroppedBarrier> found;
+std::vector<SourceLine> barriers_of(const Stage2& stage) {
+  std::vector<SourceLine> found;
   for (const char* file : stage.files) {
-    std::ifstream source(std::string(KERNELS_FOLDER) + file);
-    std::string text;
-    for (int line = 1; std::getline(source, text); ++line) {
-      if (text.find("__syncthreads();") != std::string::npos) found.push_back({file, line});
+    for (const SourceLine& barrier : lines_with("__syncthreads();", KERNELS_FOLDER, file)) {
+      found.push_back(barrier);
     }
   }
   return found;
@@ -84,7 +81,7 @@ std::string objection_to(const Stage2& stage) {
 class BarrierMutation : public MemoryChecks {
  protected:
   void TearDown() override {
-    dropped_barrier = {};
+    left_out = {};
     MemoryChecks::TearDown();
   }
 
@@ -101,8 +98,8 @@ TEST_F(BarrierMutation, IsSeenAtEveryBarrier) {
     ASSERT_GE(barriers_of(stage).size(), 4u) << stage.family;
     for (const auto& seed : {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(7)}) {
       set_settings({.threads = 1, .schedule_seed = seed});
-      for (const DroppedBarrier& barrier : barriers_of(stage)) {
-        dropped_barrier = barrier;
+      for (const SourceLine& barrier : barriers_of(stage)) {
+        left_out = barrier;
         // Whichever comes first: the first tile's elements may be read before anything is there.
         EXPECT_THAT(objection_to(stage), AnyOf(HasSubstr("race: "), HasSubstr("nothing was written there")))
             << "without " << barrier.file << ":" << barrier.line
