@@ -16,6 +16,8 @@
 // wrote; and races in shared memory. The kernel sources are compiled for that by fmha_bwd_emulated_sources()
 // (CMakeLists.txt); see instrumentation.cpp.
 //
+// shared_access_counts.h has launches count their accesses of shared memory, and conflicts of its banks.
+//
 // The environment's FMHA_BWD_EMULATOR_THREADS limits the threads, and FMHA_BWD_EMULATOR_SEED makes the order
 // of workgroups and lanes a random one; launch.h has both as functions.
 #pragma once
