@@ -163,6 +163,14 @@ void add_determinism(Row& row, const std::optional<Determinism>& determinism) {
   row.add("runs_differ", text([](const Determinism& d) { return d.difference.has_value(); }));
 }
 
+/// The sum over all accesses; empty where they were not counted.
+void add_bank_conflicts(Row& row, const MaskResult& mask) {
+  if (!mask.emulator_stats) return row.add("bank_conflicts", "");
+  std::int64_t conflicts = 0;
+  for (const SharedAccessSite& site : *mask.emulator_stats) conflicts += site.conflicts;
+  row.add("bank_conflicts", conflicts);
+}
+
 void add_verdict(Row& row, TensorId id, const std::vector<TensorVerdict>& verdicts) {
   const auto found = std::find_if(verdicts.begin(), verdicts.end(),
                                   [id](const TensorVerdict& verdict) { return verdict.id == id; });
@@ -215,6 +223,7 @@ Row row_of(const RunResult& run, const MaskResult& mask) {
   add_mask(row, mask);
   for (const TensorId id : kVerified) add_verdict(row, id, mask.verdicts);
   add_determinism(row, mask.determinism);
+  add_bank_conflicts(row, mask);
   add_timing(row, mask.timing);
   row.add("command", mask.command);
   return row;
