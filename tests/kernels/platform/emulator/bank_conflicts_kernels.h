@@ -14,9 +14,9 @@ __device__ void fill(std::byte* memory, int filled);
 // A native type of 16 bytes, which no compiler takes apart.
 using Wide = float __attribute__((vector_size(16)));
 
-// Thread i accesses a T at offsets[i] bytes; with an offset below zero it does not take part. For bytes,
-// words, std::uint64_t and Wide, and reads of float4 too. Where they read, `filled` bytes were
-// filled before.
+// Thread i accesses a T at offsets[i] bytes; with an offset below zero it does not take part. Before a read
+// the first `filled` bytes are filled. Reads are for bytes, words, std::uint64_t, Wide and float4, writes for
+// words and Wide.
 template <class T>
 __global__ void read_at(const int* offsets, int filled, T* out);
 template <class T>
