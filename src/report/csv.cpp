@@ -111,9 +111,8 @@ void add_gradient(Row& row, TensorId id, const MaskResult& mask) {
                                   [id](const GradientSummary& gradient) { return gradient.id == id; });
   const std::string prefix = lower(name_of(id));
   const auto add = [&](const char* suffix, auto value) {
-    const std::optional<double> number =
-        found == mask.gradients.end() ? std::nullopt : std::optional<double>(value(*found));
-    row.add(prefix + suffix, number);
+    if (found == mask.gradients.end()) return row.add(prefix + suffix, "");
+    row.add(prefix + suffix, std::optional<double>(value(*found)));
   };
   add("_mean_abs", [](const GradientSummary& gradient) { return gradient.mean_abs; });
   add("_l2_norm", [](const GradientSummary& gradient) { return gradient.l2_norm; });
