@@ -15,17 +15,35 @@ namespace {
 
 constexpr std::size_t kNameWidth = 34;
 
-/// "a::b<&c::d, 4>" as "b<&d, 4>", cut where it is long.
-std::string without_scopes(std::string_view name) {
+/// Cuts the last name off: "a", "a<b, c<d>>" or nothing.
+void drop_name(std::string& text) {
+  int depth = 0;
+  while (!text.empty()) {
+    const char c = text.back();
+    const bool in_name = c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (depth == 0 && !in_name && c != '>') return;
+    if (c == '>') ++depth;
+    if (c == '<') --depth;
+    text.pop_back();
+  }
+}
+
+/// "int a<b>::c<&d::e, 4>" as "c<&e, 4>", cut where it is long.
+std::string short_name(std::string_view name) {
   std::string text;
+  int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name.substr(i, 2) != "::") {
-      text += name[i];
-      continue;
+    const char c = name[i];
+    if (c == '<') ++depth;
+    if (c == '>') --depth;
+    if (name.substr(i, 2) == "::") {
+      drop_name(text);
+      ++i;
+    } else if (c == ' ' && depth == 0) {
+      text.clear();  // the type before a function's name
+    } else {
+      text += c;
     }
-    const auto in_name = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
-    while (!text.empty() && in_name(text.back())) text.pop_back();
-    ++i;
   }
   return display_width(text) <= kNameWidth ? text : truncated(text, kNameWidth - 1) + "…";
 }
@@ -61,10 +79,10 @@ std::string table_of(const std::vector<SharedAccessSite>& sites, const TableStyl
       total.phases += sites[end].phases;
       total.conflicts += sites[end].conflicts;
     }
-    columns.add(row_of(without_scopes(sites[begin].kernel), "", "", total, Style::strong));
+    columns.add(row_of(short_name(sites[begin].kernel), "", "", total, Style::strong));
     for (std::size_t i = begin; i < end; ++i) {
       const SharedAccessSite& site = sites[i];
-      columns.add(row_of("  " + site.line, without_scopes(site.function), fmt::format("{}", site.bytes), site,
+      columns.add(row_of("  " + site.line, short_name(site.function), fmt::format("{}", site.bytes), site,
                          Style::plain));
     }
   }
