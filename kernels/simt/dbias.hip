@@ -2,7 +2,7 @@
 //
 //   dBias = dS, summed over the sequences and heads that share the bias
 //
-// with dS from kernels/simt/scores.h. Tiling: a workgroup owns kM x kN = 64 x 64 elements of dBias and
+// with dS from kernels/scores.h. Tiling: a workgroup owns kM x kN = 64 x 64 elements of dBias and
 // computes S and dP again for every sequence and head that shares them, in a fixed order: no atomics, no
 // accumulator, the same bits in every run. It costs two products more a pair of tiles; pairs of tiles where
 // no query sees a key are skipped. Elements beyond a sequence's own lengths, or that nothing sees, are 0.
@@ -10,7 +10,7 @@
 // Budget: 16 floats each of S, dP and the sum a thread; 37.9 KB of shared memory.
 #include "kernels/simt/launch.h"
 #include "kernels/simt/pair.h"
-#include "kernels/simt/scores.h"
+#include "kernels/scores.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 namespace {

@@ -3,7 +3,7 @@
 //
 //   dQ = scale dx K
 //
-// with dx from kernels/simt/scores.h. Tiling: a workgroup owns kM = 64 queries of one head and walks over the
+// with dx from kernels/scores.h. Tiling: a workgroup owns kM = 64 queries of one head and walks over the
 // tiles of kN = 64 keys that any of them sees; S and dP are computed again (dq_dk_dv.hip has them for its own
 // tiles of keys), so that a deterministic backward has seven products instead of five, and no accumulator in
 // memory. dQ stays in registers and is rounded once.
@@ -12,7 +12,7 @@
 // part of K take over from the parts of Q, K, dO and V.
 #include "kernels/simt/launch.h"
 #include "kernels/simt/pair.h"
-#include "kernels/simt/scores.h"
+#include "kernels/scores.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 namespace {

@@ -3,7 +3,7 @@
 //   S = scale Q K^T,  P = exp(S - LSE),  dP = dO V^T,  dS = P (dP - D)
 //   dV = P^T dO,  dK = scale dS^T Q,  dQ += scale dS K
 //
-// for plain scores; kernels/simt/scores.h has P and dS (there dx) for the others.
+// for plain scores; kernels/scores.h has P and dS (there dx) for the others.
 //
 // Tiling: a workgroup owns kN keys of one key head and walks over the tiles of kM = 64 queries that see any
 // of them, for every query head of the group, so that dK and dV are summed over the group in registers and
@@ -26,7 +26,7 @@
 #include "kernels/hip_check.h"
 #include "kernels/simt/launch.h"
 #include "kernels/simt/pair.h"
-#include "kernels/simt/scores.h"
+#include "kernels/scores.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 namespace {

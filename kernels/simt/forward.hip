@@ -2,7 +2,7 @@
 //
 //   P = softmax(mask(S)),  O = keep P V,  LSE = log sum exp of a row's visible scores and its head's sink
 //
-// with S and keep from kernels/simt/scores.h; S = scale Q K^T and keep = 1 in a plain problem.
+// with S and keep from kernels/scores.h; S = scale Q K^T and keep = 1 in a plain problem.
 //
 // Tiling: a workgroup owns kM = 64 queries of one head and walks over the tiles of kN = 64 keys that any of
 // them sees, with a running maximum m and sum l of each row (online softmax; Milakov and Gimelshein,
@@ -17,7 +17,7 @@
 // and the longest tiles of a causal problem start first.
 #include "kernels/hip_check.h"
 #include "kernels/simt/launch.h"
-#include "kernels/simt/scores.h"
+#include "kernels/scores.h"
 #include "kernels/simt/tile.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {

@@ -6,7 +6,7 @@
 #include "kernels/family.h"
 #include "kernels/launch.h"
 #include "kernels/simt/tile.h"
-#include "kernels/simt/view.h"
+#include "kernels/view.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 

@@ -1,7 +1,7 @@
 // One tile of queries with one tile of keys: the products, and what each pair contributes to the gradients.
 #pragma once
 
-#include "kernels/simt/scores.h"
+#include "kernels/scores.h"
 #include "kernels/simt/tile.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {

@@ -9,7 +9,7 @@
 
 #include "base/mask.h"
 #include "kernels/element.h"
-#include "kernels/simt/view.h"
+#include "kernels/view.h"
 #include "kernels/unroll.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {

@@ -1,35 +1,14 @@
-// Single instructions on registers: exponential, packing, and the ways of registers to memory.
+// Single instructions on registers: the ways of registers to memory; <matrix_core.h> has exponential and
+// packing.
 #pragma once
+
+#include <matrix_core.h>
 
 #include <cstdint>
 
-#include "base/dtype.h"
 #include "kernels/hopper/ptx/mbarrier.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
-
-/// 2^x within 2 ulp; subnormal results are zero, 2^-inf is 0.
-__device__ __forceinline__ float exp2_approximate(float x) {
-  float y;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-  return y;
-}
-
-/// Two elements, rounded to nearest even, `low` in the low half.
-template <class T>
-__device__ __forceinline__ std::uint32_t pack(float low, float high);
-template <>
-__device__ __forceinline__ std::uint32_t pack<Half>(float low, float high) {
-  std::uint32_t packed;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-  return packed;
-}
-template <>
-__device__ __forceinline__ std::uint32_t pack<Bfloat16>(float low, float high) {
-  std::uint32_t packed;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
-  return packed;
-}
 
 /// Four 8 x 8 matrices of 16-bit elements to shared memory: lane l gives the address of row l % 8 of matrix l
 /// / 8; of matrix i, a lane holds row l / 4, columns 2 (l % 4) and the next, in word i.

@@ -23,7 +23,7 @@ uint3 thread_index() { return current_lane->thread_index; }
 uint3 block_index() { return current_workgroup->block_index(); }
 dim3 block_dim() { return current_workgroup->shape().block; }
 dim3 grid_dim() { return current_workgroup->shape().grid; }
-int wave_size() { return current_workgroup->shape().wave_size; }
+int wave_size() { return current_workgroup->shape().architecture->wave_size; }
 int lane_in_wave() { return current_lane->number % wave_size(); }
 void* shared_block() { return current_workgroup->shared().data(); }
 

@@ -78,7 +78,6 @@ T __shfl_down(T value, unsigned lanes, int width = 0, FMHA_BWD_CALL_SITE) {
   const int source = self + static_cast<int>(lanes);
   return shuffle(value, source < (self / group + 1) * group ? source : self, "__shfl_down", file, line);
 }
-#undef FMHA_BWD_CALL_SITE
 
 // Inline, so that they are instrumented as part of the kernel.
 template <class T>

@@ -25,8 +25,12 @@ std::uint64_t Workgroup::wave_function(WaveFunction function, const Exchange& ex
   lane.site = site;
   lane.function = function;
   lane.exchange = exchange;
-  const std::size_t wave = wave_of(lane);
-  void* const meeting = &meetings_.wave[wave][wave_functions_[wave] % 2];
+  if (!orders_memory(function)) {
+    release(&meetings_.end);  // where the wave does not meet, it ends here
+    FiberContext::switch_between(lane.context, scheduler_);
+    return lane.exchange.value;
+  }
+  void* const meeting = &meetings_.wave[lane.wave][wave_functions_[lane.wave] % 2];
   release(meeting);
   FiberContext::switch_between(lane.context, scheduler_);
   acquire(meeting);
@@ -70,14 +74,14 @@ bool Workgroup::meet_in_wave(std::size_t wave) {
   std::size_t here = 0;
   bool some_at_barrier = false;
   bool same_site = true;
-  const Site* site = nullptr;
+  const Lane* first = nullptr;
   for (std::size_t i = lanes.begin; i < lanes.end; ++i) {
     const Lane& lane = lanes_[i];
     some_at_barrier |= lane.state == LaneState::at_barrier;
     if (lane.state != LaneState::at_wave_function) continue;
     ++here;
-    if (site == nullptr) site = &lane.site;
-    same_site = same_site && lane.site == *site;
+    if (first == nullptr) first = &lane;
+    same_site = same_site && lane.site == first->site && lane.exchange.compute == first->exchange.compute;
   }
   if (here == 0) return false;
   if (here < lanes.end - lanes.begin || !same_site) {
@@ -86,7 +90,7 @@ bool Workgroup::meet_in_wave(std::size_t wave) {
     return false;
   }
   exchange(lanes);
-  ++wave_functions_[wave];
+  if (orders_memory(first->function)) ++wave_functions_[wave];
   for (std::size_t i = lanes.begin; i < lanes.end; ++i) {
     lanes_[i].state = LaneState::ready;
     stamp(lanes_[i]);
@@ -95,6 +99,14 @@ bool Workgroup::meet_in_wave(std::size_t wave) {
 }
 
 void Workgroup::exchange(LaneRange lanes) {
+  if (const Computation compute = lanes_[lanes.begin].exchange.compute) {
+    std::array<void*, kMaxWaveSize> operands;
+    for (std::size_t i = lanes.begin; i < lanes.end; ++i) {
+      operands[i - lanes.begin] = lanes_[i].exchange.operands;
+    }
+    compute({operands.data(), lanes.end - lanes.begin}, *shape_->architecture);
+    return;
+  }
   std::array<std::uint64_t, kMaxWaveSize> brought;
   std::uint64_t ballot = 0;
   for (std::size_t i = lanes.begin; i < lanes.end; ++i) {

@@ -329,7 +329,7 @@ void launch_body(const KernelName& kernel, const dim3& grid, const dim3& block, 
   shape.grid = grid;
   shape.block = block;
   shape.shared_bytes = shared_bytes;
-  shape.wave_size = current_architecture().wave_size;
+  shape.architecture = &current_architecture();
   if (const std::string why = refusal(shape, kernel.function); !why.empty()) {
     refuse_launch("kernel " + function_name(kernel.function, kernel.text) + why);
     return;

@@ -10,6 +10,8 @@
 #endif
 #if defined(FMHA_BWD_THREAD_SANITIZER)
 #include <sanitizer/tsan_interface.h>
+
+extern "C" void __tsan_write16(void* address);  // what it calls before a store in instrumented sources
 #endif
 
 namespace hip_emulator {
@@ -23,6 +25,13 @@ inline void release([[maybe_unused]] void* meeting) {
 inline void acquire([[maybe_unused]] void* meeting) {
 #if defined(FMHA_BWD_THREAD_SANITIZER)
   __tsan_acquire(meeting);
+#endif
+}
+
+/// As if the lane that runs wrote 16 bytes there.
+inline void announce_write([[maybe_unused]] void* address) {
+#if defined(FMHA_BWD_THREAD_SANITIZER)
+  __tsan_write16(address);
 #endif
 }
 

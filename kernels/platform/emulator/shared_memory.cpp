@@ -39,6 +39,15 @@ Fault SharedMemory::touch_bytes(std::size_t first, std::size_t bytes, Access acc
   return Fault::none;
 }
 
+Fault SharedMemory::announce_write(std::uintptr_t address, std::size_t bytes, Stamp now) {
+  const std::size_t first = address - reinterpret_cast<std::uintptr_t>(block_);
+  if (first > bytes_ || bytes > bytes_ - first) return Fault::out_of_bounds;
+  for (std::size_t at = first; at < first + bytes; ++at) {
+    if (!touch_word(words_[at / kWord], 1u << (at % kWord), Access::write, now)) return Fault::race;
+  }
+  return Fault::none;
+}
+
 std::string SharedMemory::describe(Fault fault, std::uintptr_t address, std::size_t bytes,
                                    Access access) const {
   const auto offset = static_cast<std::int64_t>(address) - reinterpret_cast<std::int64_t>(block_);

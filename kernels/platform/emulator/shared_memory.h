@@ -46,6 +46,9 @@ class SharedMemory {
     return Fault::none;
   }
 
+  /// Notes that something begins to write there that will be touched later: until then it is not written.
+  Fault announce_write(std::uintptr_t address, std::size_t bytes, Stamp now);
+
   /// In words, what touch() has just found.
   std::string describe(Fault fault, std::uintptr_t address, std::size_t bytes, Access access) const;
 

@@ -15,8 +15,7 @@ Workgroup::Workgroup(std::size_t max_lanes)
     : stacks_(max_lanes), lanes_(std::make_unique<Lane[]>(max_lanes)) {}
 
 Workgroup::LaneRange Workgroup::lanes_of(std::size_t wave) const {
-  const auto wave_size = static_cast<std::size_t>(shape_->wave_size);
-  return {wave * wave_size, std::min((wave + 1) * wave_size, lane_count_)};
+  return {wave * wave_size(), std::min((wave + 1) * wave_size(), lane_count_)};
 }
 
 std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& block_index,
@@ -28,11 +27,10 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
   lane_count_ = shape.lanes();
   order_.resize(lane_count_);
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  const auto wave_size = static_cast<std::size_t>(shape.wave_size);
-  wave_functions_.resize((lane_count_ + wave_size - 1) / wave_size);
+  wave_functions_.resize((lane_count_ + wave_size() - 1) / wave_size());
   meetings_.wave.resize(wave_functions_.size());
   ++barriers_;  // between the last workgroup's accesses and this one's
-  shared_.reset(shape.shared_bytes, shape.wave_size);
+  shared_.reset(shape.shared_bytes, shape.architecture->wave_size);
   start_counting();
   if (shape.schedule_seed) {
     random_.seed(*shape.schedule_seed + block_index.x + (std::uint64_t{block_index.y} << 21) +
@@ -42,9 +40,12 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
     Lane& lane = lanes_[i];
     const auto number = static_cast<unsigned>(i);
     lane.number = static_cast<int>(i);
+    lane.wave = i / wave_size();
     lane.thread_index = {number % shape.block.x, number / shape.block.x % shape.block.y,
                          number / shape.block.x / shape.block.y};
     lane.state = LaneState::ready;
+    lane.copies.clear();
+    lane.copy_groups = 0;
     stamp(lane);
     const FiberStacks::Stack stack = stacks_.at(i);
     lane.context.prepare(stack.begin, stack.bytes, &Workgroup::lane_entry);
@@ -72,7 +73,7 @@ void Workgroup::start_counting() {
   if (shape_->counted_banks == nullptr) return;
   if (!accesses_) accesses_ = std::make_unique<SharedAccesses>();
   counted_ = accesses_.get();
-  counted_->start(*shape_->counted_banks, lane_count_, static_cast<std::size_t>(shape_->wave_size));
+  counted_->start(*shape_->counted_banks, lane_count_, wave_size());
 }
 
 std::vector<CountedSite> Workgroup::take_counted() {
@@ -96,14 +97,19 @@ void Workgroup::lane_entry() {
   FiberContext::entered(workgroup.scheduler_);
   acquire(&workgroup.meetings_.start);
   (*workgroup.body_)();
-  release(&workgroup.meetings_.end);
   Lane& lane = *current_lane;
+  if (!lane.copies.empty()) {
+    workgroup.fail(
+        "ended with " + std::to_string(lane.copies.size()) + " copies under way that it has not waited for",
+        nullptr);
+  }
+  release(&workgroup.meetings_.end);
   lane.state = LaneState::ended;
   FiberContext::leave_for_good(lane.context, workgroup.scheduler_);
 }
 
 void Workgroup::stamp(Lane& lane) const {
-  lane.stamp = Stamp(barriers_, wave_functions_[wave_of(lane)], lane.number);
+  lane.stamp = Stamp(barriers_, wave_functions_[lane.wave], lane.number);
 }
 
 void Workgroup::fail(std::string&& what, const void* code) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/platform/emulator/architecture.h"
 #include "kernels/platform/emulator/bank_conflicts.h"
 #include "kernels/platform/emulator/device_memory.h"
 #include "kernels/platform/emulator/lane.h"
@@ -26,7 +27,7 @@ struct LaunchShape {
   dim3 grid;
   dim3 block;
   std::size_t shared_bytes = 0;
-  int wave_size = 64;
+  const Architecture* architecture = &kArchitectures.front();
   std::optional<std::uint64_t> schedule_seed;  // of a random order of lanes; nothing: in order
   const Banks* counted_banks = nullptr;        // of counting the accesses of shared memory; null: no counting
 
@@ -82,9 +83,7 @@ class Workgroup {
   void stamp(Lane& lane) const;
   void fail_meeting(const std::string& what, LaneRange lanes);
 
-  std::size_t wave_of(const Lane& lane) const {
-    return static_cast<std::size_t>(lane.number) / static_cast<std::size_t>(shape_->wave_size);
-  }
+  std::size_t wave_size() const { return static_cast<std::size_t>(shape_->architecture->wave_size); }
   LaneRange lanes_of(std::size_t wave) const;
   LaneRange all_lanes() const { return {0, lane_count_}; }
 

@@ -7,7 +7,7 @@
 #include "base/sequences.h"
 #include "base/tensor.h"
 
-namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
 /// The rows of one head of one sequence, columns contiguous.
 template <class T>
@@ -18,6 +18,10 @@ struct Rows {
   int columns;
 
   FMHA_BWD_HOST_DEVICE T* row(int index) const { return data + static_cast<std::int64_t>(index) * stride; }
+  /// The same rows, `elements` elements further on.
+  FMHA_BWD_HOST_DEVICE Rows after(std::int64_t elements) const {
+    return {data + elements, rows, stride, columns};
+  }
 };
 
 /// A tensor on the device, [batch, head, row, column], columns contiguous. Strides count elements. Rows of a
@@ -72,4 +76,4 @@ struct SequenceTable {
   }
 };
 
-}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM

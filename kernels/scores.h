@@ -11,9 +11,9 @@
 #include "base/mask.h"
 #include "kernels/element.h"
 #include "kernels/family.h"
-#include "kernels/simt/view.h"
+#include "kernels/view.h"
 
-namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
 /// What a pair contributes to the gradients.
 struct PairGradients {
@@ -132,4 +132,4 @@ Scores<T> scores_of(const Problem& problem, const DeviceTensors& tensors) {
           static_cast<int>(problem.nhead_q)};
 }
 
-}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::simt
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM

@@ -1,0 +1,14 @@
+// Attention forward by MFMA.
+#include "kernels/matrix/target.h"
+
+#if FMHA_BWD_CDNA
+#include "kernels/cdna/sizes.h"
+#include "kernels/matrix/launch_forward.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
+
+template void matrix::Launcher<cdna::Traits>::forward(const Problem&, const MaskRule&, const DeviceTensors&,
+                                                      hipStream_t);
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM
+#endif

@@ -1,0 +1,37 @@
+// The tiles of the family cdna: gfx90a, gfx942, gfx950.
+//
+//   hdim  queries x keys  waves  sums of dV, dK  S, dP    K, V, K^T     LDS
+//   64    32 x 128        4      32 + 32         16 + 16  16 + 16 + 16  33 KB   two workgroups a CU
+//   128   32 x 128        4      64 + 64         16 + 16  32 + 32 + 32  49 KB
+//   256   32 x 64         4      64 + 64         8 + 8    32 + 32 + 32  41 KB   one buffer of Q and dO
+//
+// Registers a lane, of 512 where one workgroup has a CU.
+#pragma once
+
+#include "kernels/cdna/unit.h"
+#include "kernels/matrix/launch.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna {
+
+template <int kHeadDim>
+inline constexpr matrix::BackwardSizes kSizes =
+    kHeadDim == 64    ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, 2}
+    : kHeadDim == 128 ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, 1}
+                      : matrix::BackwardSizes{32, 1, 4, 1, 1, 1, true, 1};
+
+struct Traits {
+  template <class T>
+  using Unit = cdna::Unit<T>;
+  template <class T, int kHeadDim, bool kPlain>
+  using Backward = matrix::Backward<cdna::Unit<T>, kHeadDim, kSizes<kHeadDim>>;
+
+  static constexpr std::string_view kName = "cdna";
+  static constexpr std::string_view kNeeds = "gfx90a, gfx942 or gfx950";
+  static bool takes(std::string_view arch) {
+    return arch == "gfx90a" || arch == "gfx942" || arch == "gfx950";
+  }
+  static std::int64_t shared_bytes(std::string_view /*arch*/) { return 64 * 1024; }
+  static matrix::Launches launches();
+};
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna

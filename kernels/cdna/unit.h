@@ -1,0 +1,139 @@
+// One wave's products on CDNA's matrix cores: MFMA of 16 x 16 x 32 on gfx950, before it two of 16 x 16 x 16.
+//
+// Fragments (AMD matrix instruction calculator), l = lane, e = element, r = sum:
+//   A[i][k]  i = l % 16,  16 x 16 x 16: k = 4 (l / 16) + e, e < 4;  16 x 16 x 32: k = 8 (l / 16) + e, e < 8
+//   B[k][j]  j = l % 16,  k as in A
+//   C[i][j]  i = 4 (l / 16) + r,  j = l % 16
+// The order of k is free as long as A and B agree. Two orders are in use:
+//   rows    k = 8 (l / 16) + e: 16 bytes of a row, for products of two row-major operands
+//   scores  k = 4 (l / 16) + e, and 16 + 4 (l / 16) + e - 4 from e = 4 on: what C of two blocks of scores,
+//           queries by keys, gives as A of the transposed product: P and dS of dV and dK
+// What a unit is: kernels/matrix/dq_dk_dv.h.
+#pragma once
+
+#include "kernels/matrix/transpose.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna {
+
+template <class T>
+struct Unit {
+  using Element = T;
+  static constexpr int kWave = 64;
+  static constexpr int kDepth = 32;
+  static constexpr int kWords = 4;
+  static constexpr int kSums = 4;
+  static constexpr int kOwners = 1;
+  static constexpr int kGroup = 4;
+  static constexpr bool kCopiesAsync = false;
+
+  struct Operand {
+    std::uint32_t words[kWords];
+  };
+
+  __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
+  __device__ __forceinline__ int lane() const { return lane_; }
+
+  // Loads of tiles go through registers.
+  __device__ static __forceinline__ void commit_loads() {}
+  __device__ static __forceinline__ void wait_for_loads() {}
+
+  template <int kGranules>
+  __device__ static __forceinline__ int swizzle(int row) {
+    return row % (kGranules < 16 ? 8 : 16);  // gfx950 has 64 banks
+  }
+
+  __device__ static __forceinline__ constexpr int owner_index(int /*r*/) { return 0; }
+  __device__ __forceinline__ int owner(int /*index*/) const { return lane() % 16; }
+  __device__ __forceinline__ int row(int r) const { return lane() / 16 * 4 + r; }
+  __device__ __forceinline__ int walked(int r) const { return row(r); }
+  template <int kBlocks>
+  __device__ __forceinline__ int column(int block, int /*r*/) const {
+    return lane() % 16 * kBlocks + block;
+  }
+  template <int kBlocks>
+  __device__ static __forceinline__ int owner_row(int block, int index) {
+    return kBlocks * index + block;  // adjacent in a lane
+  }
+
+  /// The row that element e of a column operand is of, in the order of scores or of rows.
+  template <bool kOfScores>
+  __device__ __forceinline__ int depth_row(int e) const {
+    return kOfScores ? e / 4 * 16 + lane() / 16 * 4 + e % 4 : lane() / 16 * 8 + e;
+  }
+  /// The walked row of element e of a left operand made of scores.
+  __device__ __forceinline__ int own_row(int e) const { return depth_row<true>(e); }
+
+  __device__ __forceinline__ void walked_values(const float* from, float (&values)[kSums]) const {
+    const float4 four = *reinterpret_cast<const float4*>(from + lane() / 16 * 4);
+    values[0] = four.x, values[1] = four.y, values[2] = four.z, values[3] = four.w;
+  }
+
+  template <int kColumns>
+  __device__ __forceinline__ Operand rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                          int step) const {
+    return operand_of(
+        *reinterpret_cast<const uint4*>(tile.granule(first_row, lane() % 16, 4 * step + lane() / 16)));
+  }
+  __device__ static __forceinline__ Operand operand_of(const uint4& granule) {
+    return {{granule.x, granule.y, granule.z, granule.w}};
+  }
+
+  template <bool kOfScores, int kBlocks, int kColumns>
+  __device__ __forceinline__ void columns(Operand (&operands)[kBlocks],
+                                          const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                          int first_column) const {
+    matrix::read_columns<kOfScores>(*this, operands, tile, first_row, first_column);
+  }
+
+  __device__ static __forceinline__ void multiply_scores(float (&scores)[kSums], const Operand& owner_rows,
+                                                         const Operand& walked_rows) {
+    mfma_16x16x32<T>(scores, walked_rows.words, owner_rows.words);
+  }
+  __device__ static __forceinline__ void multiply(float (&sums)[kSums], const Operand& left,
+                                                  const Operand& right) {
+    mfma_16x16x32<T>(sums, left.words, right.words);
+  }
+
+  __device__ static __forceinline__ Operand left_of(const float (&scores)[2][kSums]) {
+    return {{pack<T>(scores[0][0], scores[0][1]), pack<T>(scores[0][2], scores[0][3]),
+             pack<T>(scores[1][0], scores[1][1]), pack<T>(scores[1][2], scores[1][3])}};
+  }
+
+  // dS of a tile is [queries, keys].
+  template <int kKeys, int kQueries>
+  using DsTile = matrix::Tile<Unit, kKeys>;
+
+  template <int kBlocks, int kColumns>
+  __device__ __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
+                                           const Operand (&ds)[kBlocks], int first_query,
+                                           int first_key) const {
+    std::uint32_t words[kBlocks][kWords];
+    FMHA_BWD_UNROLL
+    for (int b = 0; b < kBlocks; ++b) {
+      FMHA_BWD_UNROLL
+      for (int n = 0; n < kWords; ++n) words[b][n] = ds[b].words[n];
+    }
+    matrix::write_ds(*this, tile, words, first_query, first_key);
+  }
+  template <int kColumns>
+  __device__ __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
+                                             int step) const {
+    return rows(tile, first_query, step);
+  }
+
+  template <class Combine>
+  __device__ __forceinline__ float combine_walked(float value, const Combine& combine) const {
+    value = combine(value, __shfl_xor(value, 16));
+    return combine(value, __shfl_xor(value, 32));
+  }
+  __device__ __forceinline__ float of_row(const float (&values)[kOwners], int r) const {
+    return __shfl(values[0], row(r));
+  }
+
+  static constexpr int kAdjacent = 4;
+
+ private:
+  int lane_;
+};
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna

@@ -1,0 +1,398 @@
+// Backward stage 2 on matrix cores: dQ, dK and dV in one pass over the scores.
+//
+//   S = scale Q K^T,  P = exp(S - LSE),  dP = dO V^T,  dS = P (dP - D)
+//   dV = P^T dO,  dK = scale dS^T Q,  dQ += dS K     (stage 3 scales dQ)
+//
+// for plain scores; kernels/scores.h has P and dS (there dx) for the others.
+//
+// Tiling: a workgroup owns kN keys of one key head and walks over the tiles of kM queries that see any of
+// them, for every query head of the group. A wave owns 16 or 32 of the keys. For a tile of queries it does
+//   1. S and dP of its keys, whose sums are laid out such that
+//   2. P and dS, packed to 16 bits, are left operands as they are: dV += P^T dO and dK += dS^T Q, without a
+//      way through shared memory;
+//   3. dS to shared memory, for the products dS K, of which each wave has some of the rows and columns;
+//   4. dQ of the tile before, added to the accumulator from registers, in the order of the registers.
+// One barrier a tile: dS has two buffers and dQ is a tile behind, and the next Q and dO are on their way
+// while this tile is multiplied. Which keys each lane's pairs are, and which queries see them, is known
+// before the walk: on tiles that all of the keys see, masks cost nothing, and tiles that nobody sees are
+// left out. Of a head's blocks those with the most tiles start first, each at another tile, so that their
+// additions to dQ don't meet.
+//
+// The unit (kernels/cdna/unit.h, kernels/rdna/unit.h, kernels/mma/unit.h) is one wave's matrix product: an
+// owner row is a key here, a walked row a query. kernels/*/sizes.h has the sizes, registers and shared
+// memory; docs/amd.md and docs/mma.md the bounds.
+#pragma once
+
+#include "kernels/matrix/keys.h"
+#include "kernels/matrix/store.h"
+#include "kernels/matrix/walk.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix {
+
+/// What a workgroup does with one tile of its keys.
+template <class B, bool kPlain>
+class KeyTileWalk {
+  using Unit = typename B::Unit;
+  using T = typename Unit::Element;
+  using Operand = typename Unit::Operand;
+  using Keys = std::conditional_t<B::kKeysInRegisters, RegisterKeys<B>, SharedKeys<B>>;
+  using Loader = TileLoader<Unit, B::kThreads, B::kM, B::kHeadDim>;
+  static constexpr int kSums = Unit::kSums;
+
+ public:
+  __device__ __forceinline__ KeyTileWalk(const Arguments<T>& a, std::byte* shared, int sequence_index,
+                                         int head_k, const Sequence& sequence, int key_tile, float* dq_acc)
+      : a_(a),
+        shared_(shared),
+        index_(sequence_index),
+        head_k_(head_k),
+        seqlen_q_(static_cast<int>(sequence.seqlen_q)),
+        seqlen_k_(static_cast<int>(sequence.seqlen_k)),
+        first_key_(key_tile * B::kN),
+        wave_(uniform(static_cast<int>(threadIdx.x) / Unit::kWave)),
+        key_wave_(wave_ / B::kColumnWaves),
+        first_column_(wave_ % B::kColumnWaves * B::kColumns),
+        q_(a.q.queries(sequence, head_of(0))),
+        d_o_(a.d_o.queries(sequence, head_of(0))),
+        lse_rows_(a.lse.queries(sequence, head_of(0)).data),
+        d_rows_(a.d.queries(sequence, head_of(0)).data),
+        dq_acc_(dq_acc +
+                AccPlace::first_tile(a, sequence, sequence_index, head_of(0), B::kM) * kDqTileFloats +
+                wave_ * B::kDqWaveFloats),
+        keys_(shared) {}
+
+  __device__ __forceinline__ void run(const Rows<const T>& k, const Rows<const T>& v, const Rows<T>& dk_rows,
+                                      const Rows<T>& dv_rows) {
+    const Mask mask(a_.mask, seqlen_q_, seqlen_k_);
+    const bool whole = first_key_ + B::kN <= seqlen_k_;
+    const Walk walk(mask, first_key_, whole ? first_key_ + B::kN : seqlen_k_, whole, B::kM,
+                    first_key_ / B::kN, a_.group_size);
+    const Unit unit(current_lane_of<Unit::kWave>());
+    FMHA_BWD_UNROLL
+    for (int b = 0; b < B::kOwnerBlocks; ++b) {
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < Unit::kOwners; ++i) {
+        const int key = this->key(b, unit.owner(i));
+        seen_by_[b][i] = key < seqlen_k_ ? Queries(mask.visible_queries(key)) : Queries();
+      }
+    }
+
+    Gradients dk = {};
+    Gradients dv = {};
+    if (walk.visits() > 0) {
+      keys_.load(unit, k, v, first_key_, wave_);
+      visit_all(walk, dk, dv);
+    }
+    const float dv_factor = kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale;
+    store(dk_rows, dk, a_.scores.scale);
+    store(dv_rows, dv, dv_factor);
+  }
+
+ private:
+  static constexpr float kUnshift = 1.0F / static_cast<float>(1 << kPShift<T>);
+  static constexpr int kDqTileFloats = B::kM * B::kHeadDim;
+
+  using Scores = float[B::kOwnerBlocks][B::kChunks][B::kDepthBlocks][kSums];
+  using Lefts = Operand[B::kChunks][B::kOwnerBlocks];
+  using Gradients = float[B::kOwnerBlocks][B::kGroups][B::kGroup][kSums];
+
+  /// The key of owner row `index` of block `block`.
+  __device__ __forceinline__ int key(int block, int index) const {
+    return first_key_ + key_wave_ * B::kWaveKeys + Unit::template owner_row<B::kOwnerBlocks>(block, index);
+  }
+  __device__ __forceinline__ int head_of(int member) const { return head_k_ * a_.group_size + member; }
+
+  __device__ __forceinline__ typename B::QueryTile q_tile(int stage) const {
+    return {shared_ + stage * B::kQueryTileBytes};
+  }
+  __device__ __forceinline__ typename B::QueryTile d_o_tile(int stage) const {
+    return {shared_ + B::kDOAt + stage * B::kQueryTileBytes};
+  }
+  __device__ __forceinline__ typename B::DsTile ds_tile(int buffer) const {
+    return {shared_ + B::kDsAt + buffer * B::kDsTileBytes};
+  }
+  __device__ __forceinline__ float* lse_of(int stage) const {
+    return reinterpret_cast<float*>(shared_ + B::kLseAt + stage * B::kRowBytes);
+  }
+  __device__ __forceinline__ float* d_of(int stage) const {
+    return reinterpret_cast<float*>(shared_ + B::kDAt + stage * B::kRowBytes);
+  }
+
+  /// Begins to load a tile of Q, dO, LSE and D.
+  __device__ __forceinline__ void begin(const Visit& visit, int stage) {
+    const int first_query = visit.tile * B::kM;
+    q_loader_.begin(q_tile(stage), q_.after(visit.member * a_.q.head_stride), first_query);
+    d_o_loader_.begin(d_o_tile(stage), d_o_.after(visit.member * a_.d_o.head_stride), first_query);
+    Unit::commit_loads();
+    const auto row = static_cast<int>(threadIdx.x);
+    if (row >= B::kM) return;
+    const bool exists = first_query + row < seqlen_q_;
+    lse_ = exists ? lse_rows_[visit.member * a_.lse.head_stride + first_query + row] : 0.0F;
+    d_ = exists ? d_rows_[visit.member * a_.d.head_stride + first_query + row] : 0.0F;
+  }
+
+  __device__ __forceinline__ void finish(int stage) {
+    q_loader_.finish(q_tile(stage));
+    d_o_loader_.finish(d_o_tile(stage));
+    Unit::wait_for_loads();
+    const auto row = static_cast<int>(threadIdx.x);
+    if (row >= B::kM) return;
+    lse_of(stage)[row] = kPlain ? lse_ * kLog2E - static_cast<float>(kPShift<T>) : lse_;
+    d_of(stage)[row] = kPlain ? d_ * kUnshift : d_;
+  }
+
+  __device__ __forceinline__ void visit_all(const Walk& walk, Gradients& dk, Gradients& dv) {
+    Visit visit = walk.first();
+    begin(visit, 0);
+    finish(0);
+    __syncthreads();
+    Visit before = visit;
+    const int visits = walk.visits();
+    for (int v = 0; v < visits; ++v) {
+      const int stage = v % B::kStages;
+      const Visit next = walk.after(visit);
+      if (v + 1 < visits) begin(next, (v + 1) % B::kStages);
+      differentiate(visit, walk.is_cut(visit.tile), stage, v % 2, dk, dv);
+      if (v > 0) add_dq(before, (v + 1) % 2);
+      if (v + 1 < visits) {
+        if (B::kStages == 1) __syncthreads();
+        finish((v + 1) % B::kStages);
+      }
+      __syncthreads();
+      before = visit;
+      visit = next;
+    }
+    add_dq(before, (visits + 1) % 2);
+  }
+
+  /// P, dS, dV and dK of a tile of queries.
+  __device__ __forceinline__ void differentiate(const Visit& visit, bool is_cut, int stage, int buffer,
+                                                Gradients& dk, Gradients& dv) {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    Scores s = {};
+    Scores dp = {};
+    FMHA_BWD_UNROLL
+    for (int step = 0; step < B::kSteps; ++step) {
+      Operand keys[B::kOwnerBlocks];
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) keys[b] = keys_.k_rows(unit, key_wave_, b, step);
+      multiply_walked(unit, s, keys, q_tile(stage), step);
+    }
+    FMHA_BWD_UNROLL
+    for (int step = 0; step < B::kSteps; ++step) {
+      Operand keys[B::kOwnerBlocks];
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) keys[b] = keys_.v_rows(unit, key_wave_, b, step);
+      multiply_walked(unit, dp, keys, d_o_tile(stage), step);
+    }
+    if constexpr (kPlain) {
+      plain_gradients(unit, s, dp, visit, is_cut, stage);
+    } else {
+      scored_gradients(unit, s, dp, visit, stage);
+    }
+
+    Lefts p;
+    Lefts ds;
+    FMHA_BWD_UNROLL
+    for (int chunk = 0; chunk < B::kChunks; ++chunk) {
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        p[chunk][b] = unit.left_of(s[b][chunk]);
+        ds[chunk][b] = unit.left_of(dp[b][chunk]);
+      }
+      if (B::kColumnWaves == 1 || first_column_ == 0) {
+        unit.store_ds(ds_tile(buffer), ds[chunk], chunk * Unit::kDepth, key_wave_ * B::kWaveKeys);
+      }
+    }
+    multiply_owned(unit, dv, p, d_o_tile(stage));
+    multiply_owned(unit, dk, ds, q_tile(stage));
+  }
+
+  /// Scores of the wave's keys with all of a tile's queries, over kDepth columns.
+  __device__ static __forceinline__ void multiply_walked(const Unit& unit, Scores& scores,
+                                                         const Operand (&keys)[B::kOwnerBlocks],
+                                                         const typename B::QueryTile& tile, int step) {
+    FMHA_BWD_UNROLL
+    for (int w = 0; w < B::kWalkBlocks; ++w) {
+      const Operand queries = unit.rows(tile, 16 * w, step);
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        Unit::multiply_scores(scores[b][w / B::kDepthBlocks][w % B::kDepthBlocks], keys[b], queries);
+      }
+    }
+  }
+
+  /// sums += left times a tile: dV of P and dO, dK of dS and Q.
+  __device__ __forceinline__ void multiply_owned(const Unit& unit, Gradients& sums, const Lefts& left,
+                                                 const typename B::QueryTile& tile) const {
+    FMHA_BWD_UNROLL
+    for (int chunk = 0; chunk < B::kChunks; ++chunk) {
+      FMHA_BWD_UNROLL
+      for (int group = 0; group < B::kGroups; ++group) {
+        Operand right[B::kGroup];
+        unit.template columns<true>(right, tile, chunk * Unit::kDepth,
+                                    first_column_ + group * 16 * B::kGroup);
+        FMHA_BWD_UNROLL
+        for (int b = 0; b < B::kOwnerBlocks; ++b) {
+          FMHA_BWD_UNROLL
+          for (int t = 0; t < B::kGroup; ++t) Unit::multiply(sums[b][group][t], left[chunk][b], right[t]);
+        }
+      }
+    }
+  }
+
+  /// P 2^shift in place of the products of S, dS in place of dP.
+  __device__ __forceinline__ void plain_gradients(const Unit& unit, Scores& s, Scores& dp, const Visit& visit,
+                                                  bool is_cut, int stage) const {
+    const float scale_log2 = a_.scores.scale * kLog2E;
+    FMHA_BWD_UNROLL
+    for (int w = 0; w < B::kWalkBlocks; ++w) {
+      float lse[kSums];
+      float d[kSums];
+      unit.walked_values(lse_of(stage) + 16 * w, lse);
+      unit.walked_values(d_of(stage) + 16 * w, d);
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
+        float(&ds)[kSums] = dp[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
+        FMHA_BWD_UNROLL
+        for (int r = 0; r < kSums; ++r) p[r] = exp2_approximate(p[r] * scale_log2 - lse[r]);
+        if (is_cut) {
+          FMHA_BWD_UNROLL
+          for (int r = 0; r < kSums; ++r) {
+            const int query = visit.tile * B::kM + 16 * w + unit.walked(r);
+            if (!seen_by_[b][Unit::owner_index(r)].contains(query)) p[r] = 0.0F;
+          }
+        }
+        FMHA_BWD_UNROLL
+        for (int r = 0; r < kSums; ++r) ds[r] = p[r] * (ds[r] * kUnshift - d[r]);
+      }
+    }
+  }
+
+  /// The same of scores that are not plain.
+  __device__ __forceinline__ void scored_gradients(const Unit& unit, Scores& s, Scores& dp,
+                                                   const Visit& visit, int stage) const {
+    const HeadScores<T> scores =
+        a_.scores.of(HeadPlace(index_, head_of(visit.member), a_.mask, seqlen_q_, seqlen_k_));
+    // Kept P is packed without 1 / (1 - p), which dV is multiplied by at last.
+    const float p_scale = static_cast<float>(1 << kPShift<T>) / a_.scores.draws.keep_scale;
+    FMHA_BWD_UNROLL
+    for (int w = 0; w < B::kWalkBlocks; ++w) {
+      float lse[kSums];
+      float d[kSums];
+      unit.walked_values(lse_of(stage) + 16 * w, lse);
+      unit.walked_values(d_of(stage) + 16 * w, d);
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
+        float(&ds)[kSums] = dp[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
+        FMHA_BWD_UNROLL
+        for (int r = 0; r < kSums; ++r) {
+          const int query = visit.tile * B::kM + 16 * w + unit.walked(r);
+          const int i = Unit::owner_index(r);
+          PairGradients pair = {};
+          if (seen_by_[b][i].contains(query)) {
+            pair = scores.gradients(p[r], ds[r], lse[r], d[r], query, key(b, unit.owner(i)));
+          }
+          p[r] = pair.p * p_scale;
+          ds[r] = pair.dx;
+        }
+      }
+    }
+  }
+
+  /// Adds this wave's part of dQ / scale of a tile to the accumulator.
+  __device__ __forceinline__ void add_dq(const Visit& visit, int buffer) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    const int first_query = wave_ / B::kDqColumnWaves * 16 * B::kDqRowBlocks;
+    const int first_column = wave_ % B::kDqColumnWaves * B::kDqColumns;
+    float dq[B::kDqRowBlocks][B::kDqGroups][B::kDqGroup][kSums] = {};
+    FMHA_BWD_UNROLL
+    for (int step = 0; step < B::kKeySteps; ++step) {
+      Operand left[B::kDqRowBlocks];
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < B::kDqRowBlocks; ++i)
+        left[i] = unit.ds_rows(ds_tile(buffer), first_query + 16 * i, step);
+      FMHA_BWD_UNROLL
+      for (int group = 0; group < B::kDqGroups; ++group) {
+        Operand right[B::kDqGroup];
+        keys_.k_columns(unit, right, step, group, first_column);
+        FMHA_BWD_UNROLL
+        for (int i = 0; i < B::kDqRowBlocks; ++i) {
+          FMHA_BWD_UNROLL
+          for (int t = 0; t < B::kDqGroup; ++t) Unit::multiply(dq[i][group][t], left[i], right[t]);
+        }
+      }
+    }
+    float* block = dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats;
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < B::kDqRowBlocks; ++i) {
+      FMHA_BWD_UNROLL
+      for (int group = 0; group < B::kDqGroups; ++group) {
+        FMHA_BWD_UNROLL
+        for (int t = 0; t < B::kDqGroup; ++t) {
+          add_to_global<Unit::kWave>(block, unit.lane(), dq[i][group][t]);
+          block += 256;
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& gradients, float factor) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    FMHA_BWD_UNROLL
+    for (int b = 0; b < B::kOwnerBlocks; ++b) {
+      FMHA_BWD_UNROLL
+      for (int group = 0; group < B::kGroups; ++group) {
+        store_group(
+            unit, rows, [&](int r) { return key(b, unit.row(r)); }, first_column_ + group * 16 * B::kGroup,
+            gradients[b][group], [&](int /*r*/) { return factor; });
+      }
+    }
+  }
+
+  const Arguments<T>& a_;
+  std::byte* const shared_;
+  const int index_;
+  const int head_k_;
+  const int seqlen_q_;
+  const int seqlen_k_;
+  const int first_key_;
+  const int wave_;
+  const int key_wave_;
+  const int first_column_;
+  // Of the group's first head.
+  const Rows<const T> q_;
+  const Rows<const T> d_o_;
+  const float* const lse_rows_;
+  const float* const d_rows_;
+  float* const dq_acc_;
+  Keys keys_;
+  Loader q_loader_;
+  Loader d_o_loader_;
+  float lse_ = 0.0F;
+  float d_ = 0.0F;
+  Queries seen_by_[B::kOwnerBlocks][Unit::kOwners];
+};
+
+template <class Traits, class T, int kHeadDim, bool kPlain,
+          class B = typename Traits::template Backward<T, kHeadDim, kPlain>>
+__global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void dq_dk_dv_kernel(Arguments<T> a) {
+  HIP_DYNAMIC_SHARED(uint4, shared)
+  const auto slices = static_cast<unsigned>(a.slices);
+  const auto slice = static_cast<int>(blockIdx.x % slices);
+  const auto plane = static_cast<int>(blockIdx.x / slices);
+  const int index = plane / a.nhead_k;
+  const int head_k = plane % a.nhead_k;
+  const Sequence sequence = a.sequences.at(index);
+  for (int tile = slice; tile * B::kN < static_cast<int>(sequence.seqlen_k); tile += a.slices) {
+    if (tile != slice) __syncthreads();
+    KeyTileWalk<B, kPlain> walk(a, reinterpret_cast<std::byte*>(shared), index, head_k, sequence, tile,
+                                a.dq_acc + slice * a.slice);
+    walk.run(a.k.keys(sequence, head_k), a.v.keys(sequence, head_k), a.dk.keys(sequence, head_k),
+             a.dv.keys(sequence, head_k));
+  }
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix

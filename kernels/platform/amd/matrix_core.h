@@ -1,0 +1,162 @@
+// Matrix cores of AMD GPUs, behind the names that the emulator has too: MFMA (CDNA) and WMMA (RDNA) with
+// 16-bit elements and fp32 sums. Operands are words of two elements, the first in the low half. Which element
+// is which: kernels/cdna/unit.h and kernels/rdna/unit.h.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/dtype.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
+
+template <class Element, int kCount>
+using NativeVector = Element __attribute__((ext_vector_type(kCount)));
+
+/// Words as the vector that an instruction takes.
+template <class Vector, int kWords>
+__device__ __forceinline__ Vector vector_of(const std::uint32_t (&words)[kWords]) {
+  NativeVector<std::uint32_t, kWords> all;
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) all[i] = words[i];
+  return std::bit_cast<Vector>(all);
+}
+template <int kCount>
+__device__ __forceinline__ NativeVector<float, kCount> vector_of(const float (&sums)[kCount]) {
+  NativeVector<float, kCount> all;
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) all[i] = sums[i];
+  return all;
+}
+template <int kCount>
+__device__ __forceinline__ void set(float (&sums)[kCount], const NativeVector<float, kCount>& values) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) sums[i] = values[i];
+}
+
+#if defined(__gfx90a__) || defined(__gfx942__)
+/// sums += A B of 16 x 16 x 32: two products of 16 x 16 x 16, of words 0 and 1, then of words 2 and 3.
+template <class T>
+__device__ __forceinline__ void mfma_16x16x32(float (&sums)[4], const std::uint32_t (&a)[4],
+                                              const std::uint32_t (&b)[4]) {
+  auto c = vector_of(sums);
+#pragma unroll
+  for (int i = 0; i < 4; i += 2) {
+    const std::uint32_t left[2] = {a[i], a[i + 1]};
+    const std::uint32_t right[2] = {b[i], b[i + 1]};
+    if constexpr (std::is_same_v<T, Half>) {
+      using Vector = NativeVector<_Float16, 4>;
+      c = __builtin_amdgcn_mfma_f32_16x16x16f16(vector_of<Vector>(left), vector_of<Vector>(right), c, 0, 0,
+                                                0);
+    } else {
+      using Vector = NativeVector<short, 4>;
+      c = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(vector_of<Vector>(left), vector_of<Vector>(right), c, 0,
+                                                    0, 0);
+    }
+  }
+  set<4>(sums, c);
+}
+#elif defined(__gfx950__)
+/// sums += A B of 16 x 16 x 32.
+template <class T>
+__device__ __forceinline__ void mfma_16x16x32(float (&sums)[4], const std::uint32_t (&a)[4],
+                                              const std::uint32_t (&b)[4]) {
+  if constexpr (std::is_same_v<T, Half>) {
+    using Vector = NativeVector<_Float16, 8>;
+    set<4>(sums, __builtin_amdgcn_mfma_f32_16x16x32_f16(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                        vector_of(sums), 0, 0, 0));
+  } else {
+    using Vector = NativeVector<__bf16, 8>;
+    set<4>(sums, __builtin_amdgcn_mfma_f32_16x16x32_bf16(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                         vector_of(sums), 0, 0, 0));
+  }
+}
+#elif defined(__GFX11__)
+/// sums += A B of 16 x 16 x 16; lanes 16 to 31 repeat the operands of lanes 0 to 15.
+template <class T>
+__device__ __forceinline__ void wmma_16x16x16_gfx11(float (&sums)[8], const std::uint32_t (&a)[8],
+                                                    const std::uint32_t (&b)[8]) {
+  if constexpr (std::is_same_v<T, Half>) {
+    using Vector = NativeVector<_Float16, 16>;
+    set<8>(sums, __builtin_amdgcn_wmma_f32_16x16x16_f16_w32(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                            vector_of(sums)));
+  } else {
+    using Vector = NativeVector<short, 16>;
+    set<8>(sums, __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                             vector_of(sums)));
+  }
+}
+#elif defined(__GFX12__)
+/// sums += A B of 16 x 16 x 16.
+template <class T>
+__device__ __forceinline__ void wmma_16x16x16_gfx12(float (&sums)[8], const std::uint32_t (&a)[4],
+                                                    const std::uint32_t (&b)[4]) {
+  if constexpr (std::is_same_v<T, Half>) {
+    using Vector = NativeVector<_Float16, 8>;
+    set<8>(sums, __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                                  vector_of(sums)));
+  } else {
+    using Vector = NativeVector<short, 8>;
+    set<8>(sums, __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32_gfx12(vector_of<Vector>(a), vector_of<Vector>(b),
+                                                                   vector_of(sums)));
+  }
+}
+#endif
+
+/// The value of lane l ^ 16, in waves of 32.
+__device__ __forceinline__ std::uint32_t swap_halves(std::uint32_t value) {
+#if defined(__GFX11__) || defined(__GFX12__)
+  return static_cast<std::uint32_t>(
+      __builtin_amdgcn_permlanex16(static_cast<int>(value), static_cast<int>(value), 0x76543210,
+                                   static_cast<int>(0xfedcba98U), false, false));
+#else
+  return value;
+#endif
+}
+
+/// 2^x within 1 ulp; subnormal results are zero, 2^-inf is 0.
+__device__ __forceinline__ float exp2_approximate(float x) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  return __builtin_amdgcn_exp2f(x);
+#else
+  return x;
+#endif
+}
+
+/// Two elements, rounded to nearest even, `low` in the low half.
+template <class T>
+__device__ __forceinline__ std::uint32_t pack(float low, float high) {
+  using Native = std::conditional_t<std::is_same_v<T, Half>, _Float16, __bf16>;
+  const NativeVector<Native, 2> both = {static_cast<Native>(low), static_cast<Native>(high)};
+  return std::bit_cast<std::uint32_t>(both);
+}
+
+/// This lane's number in its wave. Asked for anew each time: what is computed of it is not kept in registers
+/// from one use to a far one.
+template <int kWave>
+__device__ __forceinline__ int current_lane_of() {
+  int lane = static_cast<int>(threadIdx.x) % kWave;
+  asm volatile("" : "+v"(lane));
+  return lane;
+}
+
+/// A value that all lanes of the wave have, where the compiler may know it.
+__device__ __forceinline__ int uniform(int value) { return __builtin_amdgcn_readfirstlane(value); }
+
+/// Where sum r of a lane's kCount stands in a block of a wave's sums in global memory, [kCount, kWave].
+template <int kWave>
+__device__ __forceinline__ constexpr int place_of_sum(int r, int lane) {
+  return r * kWave + lane;
+}
+
+/// Adds a wave's sums to such a block, each addition atomic.
+template <int kWave, int kCount>
+__device__ __forceinline__ void add_to_global(float* block, int lane, const float (&sums)[kCount]) {
+#pragma unroll
+  for (int r = 0; r < kCount; ++r) unsafeAtomicAdd(block + place_of_sum<kWave>(r, lane), sums[r]);
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM

@@ -1,0 +1,14 @@
+// Attention forward by gfx11's WMMA.
+#include "kernels/matrix/target.h"
+
+#if FMHA_BWD_GFX11
+#include "kernels/matrix/launch_forward.h"
+#include "kernels/rdna/sizes.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM {
+
+template void matrix::Launcher<rdna::Of<false>>::forward(const Problem&, const MaskRule&,
+                                                         const DeviceTensors&, hipStream_t);
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM
+#endif

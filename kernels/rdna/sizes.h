@@ -1,0 +1,42 @@
+// The tiles of the family rdna: gfx11xx and gfx12xx.
+//
+//   hdim  queries x keys  waves  sums of dV, dK  S, dP    LDS
+//   64    32 x 64         4      32 + 32         16 + 16  41 KB
+//   128   16 x 64         4      64 + 64         8 + 8    53 KB
+//   256   16 x 32         4      64 + 64         8 + 8    51 KB   two waves a set of keys, half of the
+//   columns
+//                                                                each; one buffer of Q and dO
+#pragma once
+
+#include "kernels/matrix/launch.h"
+#include "kernels/rdna/unit.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna {
+
+template <int kHeadDim>
+inline constexpr matrix::BackwardSizes kSizes =
+    kHeadDim == 64    ? matrix::BackwardSizes{32, 1, 4, 1, 2, 2, false, 1}
+    : kHeadDim == 128 ? matrix::BackwardSizes{16, 1, 4, 1, 2, 1, false, 1}
+                      : matrix::BackwardSizes{16, 1, 2, 2, 1, 1, false, 1};
+
+template <bool kGfx12>
+struct Of {
+  template <class T>
+  using Unit = rdna::Unit<T, kGfx12>;
+  template <class T, int kHeadDim, bool kPlain>
+  using Backward = matrix::Backward<rdna::Unit<T, kGfx12>, kHeadDim, kSizes<kHeadDim>>;
+};
+
+/// Those of gfx11 where the two have the same.
+struct Traits : Of<false> {
+  static constexpr std::string_view kName = "rdna";
+  static constexpr std::string_view kNeeds = "gfx11xx or gfx12xx";
+  static bool takes(std::string_view arch) {
+    return arch.size() == 7 && (arch.substr(0, 5) == "gfx11" || arch.substr(0, 5) == "gfx12");
+  }
+  static std::int64_t shared_bytes(std::string_view /*arch*/) { return 64 * 1024; }
+  /// Of the current device.
+  static matrix::Launches launches();
+};
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna
