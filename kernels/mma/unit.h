@@ -35,9 +35,17 @@ struct Unit {
   __device__ static __forceinline__ void commit_loads() { copy_async_commit(); }
   __device__ static __forceinline__ void wait_for_loads() { copy_async_wait<0>(); }
 
+  /// Makes the compiler finish sums before it reads what comes later, where that takes too many registers.
+  __device__ static __forceinline__ void finish_here(float (&/*sums*/)[kSums]) {}
+
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
     return row % 8;
+  }
+
+  template <int kGranules>
+  __device__ static __forceinline__ int place(int row) {
+    return row;
   }
 
   // Of a block of scores, owner rows by walked rows.
@@ -149,8 +157,8 @@ struct Unit {
     return values[owner_index(r)];
   }
 
-  /// to[row(r)][column + 2n, + 1]: the columns of a lane that are adjacent, in words.
-  static constexpr int kAdjacent = 2;
+  /// Whether adjacent columns of a lane are in the sums of a block, or else in the blocks of a group.
+  static constexpr bool kAdjacentSums = true;
 
  private:
   __device__ static __forceinline__ void multiply_halves(float (&sums)[kSums], const Operand& left,
