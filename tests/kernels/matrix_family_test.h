@@ -53,14 +53,7 @@ class MatrixTest : public FamilyTest {
     return {list.begin(), list.begin() + static_cast<std::ptrdiff_t>(few)};
   }
 
-  /// To be enabled with the kernels' way around it: the matrix cores of gfx90a take subnormal fp16 for zero.
-  static bool flushes_fp16() { return GetParam().arch == "gfx90a"; }
-  static std::vector<DType> types() {
-    if (flushes_fp16()) return {DType::bf16};
-    return {DType::fp16, DType::bf16};
-  }
-  /// The type of tests that need no other.
-  static DType type() { return types().front(); }
+  static constexpr std::array kTypes = {DType::fp16, DType::bf16};
 };
 
 }  // namespace fmha_bwd

@@ -15,7 +15,7 @@ class MatrixFeatures : public MatrixTest {
     expect_right_under(problem, masks_from(masks), kFill, {problem.layout});
   }
 
-  static Problem small() { return problem_of({2, 2, 1, 70, 90, 40, 24}, type()); }
+  static Problem small() { return problem_of({2, 2, 1, 70, 90, 40, 24}, DType::fp16); }
   static Problem small_groups() {
     Problem problem = small();
     make_grouped(problem, {0, 70, 5, 0, 33, 1}, {12, 90, 0, 0, 65, 3});
@@ -37,7 +37,7 @@ class MatrixFeatures : public MatrixTest {
 
 TEST_P(MatrixFeatures, SeesWhatAWindowLeavesVisible) {
   expect_right(
-      problem_of({1, 2, 1, 150, 150, 32, 32}, type()),
+      problem_of({1, 2, 1, 150, 150, 32, 32}, DType::fp16),
       takes_all()
           ? "top_left:0,0,top_left:63,-1,top_left:7,70,top_left:-1,3,bottom_right:64,0,xt:5,generic:100,-20"
           : "top_left:7,70");
@@ -49,9 +49,9 @@ TEST_P(MatrixFeatures, SeesWhatAWindowLeavesVisible) {
 }
 
 TEST_P(MatrixFeatures, SeesPrefixesAndDocuments) {
-  expect_right(problem_of({1, 2, 1, 150, 150, 32, 32}, type()),
+  expect_right(problem_of({1, 2, 1, 150, 150, 32, 32}, DType::fp16),
                takes_all() ? "prefix:1,prefix:64,prefix:100,document:64,64" : "prefix:100");
-  expect_right(problem_of({1, 1, 1, 150, 150, 32, 32}, type()), "document_causal:10,1,90");
+  expect_right(problem_of({1, 1, 1, 150, 150, 32, 32}, DType::fp16), "document_causal:10,1,90");
   if (takes_all()) expect_right(problem_of({1, 1, 1, 90, 140, 128, 128}, DType::bf16), "document:70,5");
 }
 
@@ -66,7 +66,7 @@ TEST_P(MatrixFeatures, TakesSequencesOfDifferentLengths) {
 // The accumulator of dQ gives every sequence tiles of its own, whatever the size of a tile.
 TEST_P(MatrixFeatures, GivesSequencesOfNearlyATileTheirOwnPlaces) {
   for (const std::int64_t hdim : some_of<std::int64_t>({64, 128, 256}, 1)) {
-    Problem problem = problem_of({1, 2, 1, 1, 1, hdim, hdim}, type());
+    Problem problem = problem_of({1, 2, 1, 1, 1, hdim, hdim}, DType::fp16);
     make_grouped(problem, {64, 63, 1, 31, 0, 33, 15, 16, 17}, {5, 20, 1, 33, 3, 2, 9, 16, 1});
     expect_right(problem, "no_mask");
     problem.deterministic = true;
@@ -145,7 +145,7 @@ TEST_P(MatrixFeatures, TakesOtherScoresInEveryHeadDimension) {
 }
 
 TEST_P(MatrixFeatures, TakesEverythingTogether) {
-  for (const DType dtype : types()) {
+  for (const DType dtype : kTypes) {
     for (const bool deterministic : {false, true}) {
       Problem problem = small_groups();
       problem.dtype = dtype;
@@ -164,14 +164,14 @@ TEST_P(MatrixFeatures, TakesEverythingTogether) {
 
 TEST_P(MatrixFeatures, SumsDqInAFixedOrderWhereAskedTo) {
   for (const std::int64_t hdim : some_of<std::int64_t>({40, 128, 200}, 1)) {
-    Problem problem = problem_of({1, 2, 1, 70, 270, hdim, 24}, type());
+    Problem problem = problem_of({1, 2, 1, 70, 270, hdim, 24}, DType::fp16);
     problem.deterministic = true;
     expect_right(problem);
   }
 }
 
 TEST_P(MatrixFeatures, RepeatsAllBitsWhereAskedTo) {
-  Problem problem = problem_of({2, 2, 1, 70, 270, 64, 64}, type());
+  Problem problem = problem_of({2, 2, 1, 70, 270, 64, 64}, DType::fp16);
   problem.deterministic = true;
   expect_the_same_bits_again(problem, kBottomRight);
   problem.bias = BiasShape::shared;
@@ -183,7 +183,7 @@ TEST_P(MatrixFeatures, RepeatsAllBitsWhereAskedTo) {
 // the odd. Two of the sequences have any.
 TEST_P(MatrixFeatures, SumsManyTilesOfKeysInOneSlice) {
   for (const std::int64_t hdim : some_of<std::int64_t>({64, 256}, 1)) {
-    Problem problem = problem_of({1, 1, 1, 1, 1, hdim, hdim}, type());
+    Problem problem = problem_of({1, 1, 1, 1, 1, hdim, hdim}, DType::fp16);
     std::vector<std::int64_t> seqlens_q(256, 0);
     std::vector<std::int64_t> seqlens_k(256, 0);
     seqlens_q[3] = 64;

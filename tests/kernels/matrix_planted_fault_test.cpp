@@ -28,7 +28,7 @@ class MatrixPlantedFault : public MatrixTest {
   /// Each of the gradients `of` fails once `plant` has changed it.
   template <class Plant>
   void expect_seen(const char* what, const Plant& plant, const std::vector<TensorId>& of = kGradients) {
-    for (const DType dtype : types()) {
+    for (const DType dtype : kTypes) {
       const Problem problem = problem_in(dtype);
       const Reference reference = reference_for(problem, kBottomRight, draw_inputs(problem, kFill));
       const auto session = computed(problem, kBottomRight, kFill);
@@ -46,7 +46,7 @@ class MatrixPlantedFault : public MatrixTest {
   template <class Change>
   void expect_seen_where_computed_of(const char* what, const Change& change,
                                      const std::vector<TensorId>& of = kGradients) {
-    for (const DType dtype : types()) {
+    for (const DType dtype : kTypes) {
       const Problem right = problem_in(dtype);
       const Reference reference = reference_for(right, kBottomRight, draw_inputs(right, kFill));
       Problem problem = right;
@@ -128,7 +128,7 @@ TEST_P(MatrixPlantedFault, IsSeenWhereTheLastKeysAreLeftOut) {
 }
 
 TEST_P(MatrixPlantedFault, IsSeenWhereTheForwardWasThatOfAnotherMask) {
-  for (const DType dtype : types()) {
+  for (const DType dtype : kTypes) {
     const Problem problem = problem_in(dtype);
     const Reference reference = reference_for(problem, kBottomRight, draw_inputs(problem, kFill));
     const auto session = opened(problem);

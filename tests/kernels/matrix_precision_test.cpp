@@ -11,13 +11,11 @@ namespace {
 class MatrixPrecision : public MatrixTest {};
 
 TEST_P(MatrixPrecision, IsThatOfFp16WherePIsTinyAndUniform) {
-  if (flushes_fp16()) GTEST_SKIP() << "to be enabled: fp16 on " << GetParam().arch;
   expect_right_under(problem_of({1, 1, 1, 32, 8192, 64, 64}, DType::fp16), {kNoMask},
                      {.seed = 7, .standard_deviation = 0.1F}, {Layout::bhsd});
 }
 
 TEST_P(MatrixPrecision, IsThatOfFp16WherePIsTinyAndUneven) {
-  if (flushes_fp16()) GTEST_SKIP() << "to be enabled: fp16 on " << GetParam().arch;
   expect_right_under(problem_of({1, 1, 1, 32, 8192, 64, 64}, DType::fp16), {kBottomRight},
                      {.seed = 7, .standard_deviation = 1.0F}, {Layout::bhsd});
 }
