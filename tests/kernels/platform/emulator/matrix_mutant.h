@@ -1,6 +1,7 @@
 // The kernels on matrix cores as they are in the project, but for one barrier, or one wait for copies.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,8 @@ struct MatrixKernel {
 };
 
 std::vector<MatrixKernel> matrix_kernels();
+
+// GoogleTest prints parameters with it.
+inline void PrintTo(const MatrixKernel& kernel, std::ostream* out) { *out << kernel.name; }
 
 }  // namespace fmha_bwd

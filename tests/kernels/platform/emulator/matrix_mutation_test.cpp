@@ -1,6 +1,7 @@
 // The emulator sees it when a kernel on matrix cores lacks a barrier or a wait for copies, whichever it is,
 // and so does ThreadSanitizer.
 #include <algorithm>
+#include <iostream>
 
 #include "base/error.h"
 #include "tests/kernels/platform/emulator/emulator_test.h"
@@ -114,20 +115,35 @@ TEST_F(MatrixMutation, IsSeenWhateverIsLeftOut) {
   }
 }
 
-TEST(MatrixMutationDeathTest, IsARaceForThreadSanitizerWhateverIsLeftOut) {
+class MatrixMutationDeathTest : public testing::TestWithParam<MatrixKernel> {};
+
+TEST_P(MatrixMutationDeathTest, IsARaceForThreadSanitizerWhateverIsLeftOut) {
   if (!kThreadSanitizer) GTEST_SKIP() << "not a build with ThreadSanitizer";
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  for (const MatrixKernel& kernel : matrix_kernels()) {
-    for (const SourceLine& line : needed_by(kernel)) {
-      const auto run = [&] {
-        left_out = line;
-        std::exit(objection_to(kernel).empty() ? 0 : 1);
-      };
-      EXPECT_EXIT(run(), testing::ExitedWithCode(66), "data race")
-          << kernel.name << " without " << line.file << ":" << line.line;
-    }
+  const MatrixKernel& kernel = GetParam();
+  for (const SourceLine& line : needed_by(kernel)) {
+    // Copies that nobody waits for never happen, and race with nothing: the emulator itself says so.
+    const bool is_wait = line.file.ends_with("/mma/unit.h");
+    const auto run = [&] {
+      left_out = line;
+      const std::string objection = objection_to(kernel);
+      std::cerr << objection << '\n';
+      std::exit(objection.empty() ? 0 : 1);
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(is_wait ? 1 : 66),
+                is_wait ? "ended with [0-9]+ copies under way" : "data race")
+        << kernel.name << " without " << line.file << ":" << line.line;
   }
 }
+
+std::string test_name(const testing::TestParamInfo<MatrixKernel>& info) {
+  std::string name = info.param.name;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == ' ' || c == ','; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernel, MatrixMutationDeathTest, testing::ValuesIn(matrix_kernels()), test_name);
 
 }  // namespace
 }  // namespace fmha_bwd
