@@ -234,8 +234,9 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
     factor[i] = sum > 0.0F ? shrink * a.scores.draws.keep_scale / sum : (sum == 0.0F ? 0.0F : NAN);
     const int query = query_of(unit.owner(i));
     if (unit.walked(0) == 0 && query < seqlen_q) {
-      *lse.row(query) =
-          sum == 0.0F ? -INFINITY : (maximum - static_cast<float>(kPShift<T>)) * kLn2 + logf(sum);
+      // The shift leaves the sum, not the logarithm: a small LSE would lose its last bits.
+      constexpr float kUnshift = 1.0F / static_cast<float>(1 << kPShift<T>);
+      *lse.row(query) = sum == 0.0F ? -INFINITY : maximum * kLn2 + logf(sum * kUnshift);
     }
   }
   float factor_of[kSums];

@@ -138,6 +138,15 @@ TEST_P(Matrix, GivesTheOnlyKeyTheSumOfAllDO) {
   }
 }
 
+// With one key the LSE is its score, here about 0.01, to all of its bits.
+TEST_P(Matrix, GivesTheScoreOfTheOnlyKeyAsLse) {
+  for (const DType dtype : kTypes) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+      expect_right_under(problem_of({2, 3, 3, 1, 1, 8, 8}, dtype), {kNoMask}, {.seed = seed}, {Layout::bhsd});
+    }
+  }
+}
+
 TEST_P(Matrix, SaysHowMuchMemoryAProblemNeedsThatDoesNotFit) {
   try {
     backend_->open(problem_of({1024, 16, 16, 65536, 65536, 128, 128}, DType::fp16), family_);
