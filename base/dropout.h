@@ -30,7 +30,11 @@ struct DropoutDraws {
   }
   FMHA_BWD_HOST_DEVICE bool keeps(std::uint32_t integer) const { return integer < threshold; }
   FMHA_BWD_HOST_DEVICE bool keeps(std::int64_t head, std::int64_t query, std::int64_t key) const {
-    return keeps(quad(head, query, key / 4)[static_cast<std::size_t>(key % 4)]);
+    // By choices, not by an index: on GPUs that would put the integers into memory.
+    const PhiloxWords words = quad(head, query, key / 4);
+    const std::uint32_t first = key % 2 == 0 ? words[0] : words[1];
+    const std::uint32_t second = key % 2 == 0 ? words[2] : words[3];
+    return keeps(key % 4 < 2 ? first : second);
   }
 };
 

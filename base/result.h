@@ -10,6 +10,7 @@
 #include "base/fill.h"
 #include "base/mask_spec.h"
 #include "base/problem.h"
+#include "base/shared_access_site.h"
 #include "base/tensor.h"
 #include "base/work.h"
 
@@ -143,8 +144,10 @@ struct MaskResult {
   // Against the device's fp32 reference, with --reference device.
   std::vector<TensorVerdict> third_opinion;
   std::optional<Determinism> determinism;  // with --check-determinism
-  std::optional<Timing> timing;            // nothing for a problem that failed its verification
-  std::string command;                     // the shortest that reproduces this mask's result
+  // Of one forward and one backward pass, with --emulator-stats.
+  std::optional<std::vector<SharedAccessSite>> emulator_stats;
+  std::optional<Timing> timing;  // nothing for a problem that failed its verification
+  std::string command;           // the shortest that reproduces this mask's result
 
   bool verified() const { return !verdicts.empty(); }
   /// A difference between runs is a failure only where the problem asked for none: see determinism.

@@ -7,6 +7,8 @@ function(fmha_bwd_emulated_sources target)
   target_compile_definitions(${target} PRIVATE FMHA_BWD_PLATFORM=emulator)
   target_compile_options(${target} PRIVATE
     -O3
+    # A float4 is accessed as a whole, as on a GPU, and not by its members.
+    $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>
     # Every access of a kernel is reported to instrumentation.cpp, which is not ThreadSanitizer.
     -fsanitize=thread
     # Its reports name lines of the sources.

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kernels/emulator_stats.h"
 #include "src/options.h"
 
 namespace fmha_bwd {
@@ -110,6 +111,19 @@ DeviceChoice choose_device(const std::string& device, const std::optional<std::s
   if (const Device* chosen = first_of(*platform, arch)) return {platform->name, chosen->index, "asked for"};
   throw Error(ExitCode::unsupported, fmt::format("--arch: '{}', but {} has {}", *arch, platform->name,
                                                  platform->devices.front().arch));
+}
+
+void check_emulator_stats(const DeviceChoice& choice) {
+  if (choice.platform != "emulator") {
+    throw Error(ExitCode::bad_usage,
+                fmt::format("--emulator-stats: not counted on {}:{}, {}; allowed with --device emulator",
+                            choice.platform, choice.index, choice.reason));
+  }
+  if (!has_emulator_stats()) {
+    throw Error(ExitCode::unsupported,
+                "--emulator-stats: this program is built with ThreadSanitizer, and its emulator does not see "
+                "accesses; allowed in any other build");
+  }
 }
 
 }  // namespace fmha_bwd

@@ -27,4 +27,8 @@ struct DeviceChoice {
 DeviceChoice choose_device(const std::string& device, const std::optional<std::string>& arch,
                            const std::vector<Platform>& platforms);
 
+/// Throws Error where --emulator-stats cannot be had of that device: bad_usage where it is not the emulator,
+/// unsupported where this program's emulator does not see accesses.
+void check_emulator_stats(const DeviceChoice& choice);
+
 }  // namespace fmha_bwd

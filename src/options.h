@@ -41,6 +41,7 @@ struct Options {
   std::optional<std::string> output;           // a file's path; nothing: stdout
   std::optional<std::string> save;             // a folder for all tensors of the one mask
   std::optional<std::string> save_on_failure;  // the same for the first mask that fails
+  bool emulator_stats = false;                 // count the bank conflicts of shared memory
   bool quiet = false;
   bool verbose = false;
 

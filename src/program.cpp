@@ -33,6 +33,7 @@ struct Plan {
 
 Plan plan(const Options& options, const Decorate& decorate) {
   const DeviceChoice choice = choose_device(options.device, options.arch, platforms());
+  if (options.emulator_stats) check_emulator_stats(choice);
   std::unique_ptr<Backend> backend = open_backend(choice.platform, choice.index);
   if (decorate) backend = decorate(std::move(backend));
   return {std::move(backend), choice.reason};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "kernels/emulator_stats.h"
 #include "reference/parallel.h"
 #include "reference/simd/tiles.h"
 #include "src/determinism.h"
@@ -126,8 +127,7 @@ class Run {
     const std::string name = name_of(mask);
     progress_.step(fmt::format("{}: {} on {}", name, kernel.name, result_.platform));
     session_->poison_outputs();
-    session_->forward(mask);
-    session_->backward(mask);
+    result.emulator_stats = verified_pass(mask);
     const Outputs outputs(*session_, problem_);
     summarize_outputs(outputs, result);
 
@@ -158,6 +158,16 @@ class Run {
       result.timing = measure(*session_, problem_, mask, result.counts, passes.warmup, passes.repeat, told());
     }
     return result;
+  }
+
+  /// What was counted in it, where that was asked for.
+  std::optional<std::vector<SharedAccessSite>> verified_pass(const MaskSpec& mask) {
+    std::optional<EmulatorStats> stats;
+    if (options_.emulator_stats) stats.emplace();
+    session_->forward(mask);
+    session_->backward(mask);
+    if (!stats) return std::nullopt;
+    return stats->take();
   }
 
   void summarize_outputs(const Outputs& outputs, MaskResult& result) {

@@ -21,6 +21,7 @@ void save_case(const std::string& folder, const Options& options, const MaskSpec
   Options of_folder = options;
   of_folder.load.reset();
   of_folder.all_loaded = false;
+  of_folder.emulator_stats = false;  // so that a GPU takes the case too
   write_case(folder, reproducing_arguments(of_folder, mask), option);
   std::vector<TensorId> inputs = inputs_of(problem);
   if (problem.alibi) inputs.push_back(TensorId::slopes);

@@ -15,9 +15,9 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna {
 
 template <int kHeadDim>
 inline constexpr matrix::BackwardSizes kSizes =
-    kHeadDim == 64    ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, 2}
-    : kHeadDim == 128 ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, 1}
-                      : matrix::BackwardSizes{32, 1, 4, 1, 1, 1, true, 1};
+    kHeadDim == 64    ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, false, 2}
+    : kHeadDim == 128 ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, false, 1}
+                      : matrix::BackwardSizes{32, 1, 4, 1, 1, 1, true, false, 1};
 
 struct Traits {
   template <class T>
@@ -32,6 +32,9 @@ struct Traits {
   }
   static std::int64_t shared_bytes(std::string_view /*arch*/) { return 64 * 1024; }
   static matrix::Launches launches();
+  /// Of ds_bound.h's norms, for fp16 on gfx90a: it flushes subnormal numbers.
+  static std::size_t scratch_bytes(const Problem& problem);
+  static void prepare(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna

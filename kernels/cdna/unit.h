@@ -37,6 +37,9 @@ struct Unit {
   __device__ static __forceinline__ void commit_loads() {}
   __device__ static __forceinline__ void wait_for_loads() {}
 
+  /// Makes the compiler finish sums before it reads what comes later, where that takes too many registers.
+  __device__ static __forceinline__ void finish_here(float (&/*sums*/)[kSums]) {}
+
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
     return row % (kGranules < 16 ? 8 : 16);  // gfx950 has 64 banks
@@ -130,7 +133,7 @@ struct Unit {
     return __shfl(values[0], row(r));
   }
 
-  static constexpr int kAdjacent = 4;
+  static constexpr bool kAdjacentSums = false;
 
  private:
   int lane_;

@@ -30,6 +30,7 @@ __global__ __launch_bounds__(B::kThreads) void convert_dq_kernel(Arguments<T> a)
   const float* const from = a.dq_acc + (place * B::kWaves + wave) * B::kDqWaveFloats;
   const int first_row = wave / B::kDqColumnWaves * 16 * B::kDqRowBlocks;
   const int first_column = wave % B::kDqColumnWaves * B::kDqColumns;
+  const float factor = a.scores.scale / ds_scale(a);
   FMHA_BWD_UNROLL_BY(2)
   for (int n = 0; n < B::kDqWaveFloats / 256; ++n) {
     const int row = first_row + n / (B::kDqColumns / 16) * 16;
@@ -46,7 +47,7 @@ __global__ __launch_bounds__(B::kThreads) void convert_dq_kernel(Arguments<T> a)
       const int column =
           first_column + group * 16 * B::kDqGroup + unit.template column<B::kDqGroup>(n % B::kDqGroup, r);
       *reinterpret_cast<std::uint16_t*>(tile.element(row, unit.row(r), column)) =
-          static_cast<std::uint16_t>(pack<T>(sums[r] * a.scores.scale, 0.0F));
+          static_cast<std::uint16_t>(pack<T>(sums[r] * factor, 0.0F));
     }
   }
   __syncthreads();

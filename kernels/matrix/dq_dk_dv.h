@@ -59,6 +59,7 @@ class KeyTileWalk {
         dq_acc_(dq_acc +
                 AccPlace::first_tile(a, sequence, sequence_index, head_of(0), B::kM) * kDqTileFloats +
                 wave_ * B::kDqWaveFloats),
+        ds_scale_(ds_scale(a)),
         keys_(shared) {}
 
   __device__ __forceinline__ void run(const Rows<const T>& k, const Rows<const T>& v, const Rows<T>& dk_rows,
@@ -84,7 +85,7 @@ class KeyTileWalk {
       visit_all(walk, dk, dv);
     }
     const float dv_factor = kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale;
-    store(dk_rows, dk, a_.scores.scale);
+    store(dk_rows, dk, a_.scores.scale / ds_scale_);
     store(dv_rows, dv, dv_factor);
   }
 
@@ -124,7 +125,7 @@ class KeyTileWalk {
     q_loader_.begin(q_tile(stage), q_.after(visit.member * a_.q.head_stride), first_query);
     d_o_loader_.begin(d_o_tile(stage), d_o_.after(visit.member * a_.d_o.head_stride), first_query);
     Unit::commit_loads();
-    const auto row = static_cast<int>(threadIdx.x);
+    const int row = current_thread();
     if (row >= B::kM) return;
     const bool exists = first_query + row < seqlen_q_;
     lse_ = exists ? lse_rows_[visit.member * a_.lse.head_stride + first_query + row] : 0.0F;
@@ -135,10 +136,10 @@ class KeyTileWalk {
     q_loader_.finish(q_tile(stage));
     d_o_loader_.finish(d_o_tile(stage));
     Unit::wait_for_loads();
-    const auto row = static_cast<int>(threadIdx.x);
+    const int row = current_thread();
     if (row >= B::kM) return;
     lse_of(stage)[row] = kPlain ? lse_ * kLog2E - static_cast<float>(kPShift<T>) : lse_;
-    d_of(stage)[row] = kPlain ? d_ * kUnshift : d_;
+    d_of(stage)[row] = kPlain ? d_ * (kUnshift * ds_scale_) : d_;
   }
 
   __device__ __forceinline__ void visit_all(const Walk& walk, Gradients& dk, Gradients& dv) {
@@ -151,10 +152,11 @@ class KeyTileWalk {
     for (int v = 0; v < visits; ++v) {
       const int stage = v % B::kStages;
       const Visit next = walk.after(visit);
-      if (v + 1 < visits) begin(next, (v + 1) % B::kStages);
+      if (v + 1 < visits && !B::kLoadsLate) begin(next, (v + 1) % B::kStages);
       differentiate(visit, walk.is_cut(visit.tile), stage, v % 2, dk, dv);
       if (v > 0) add_dq(before, (v + 1) % 2);
       if (v + 1 < visits) {
+        if (B::kLoadsLate) begin(next, (v + 1) % B::kStages);
         if (B::kStages == 1) __syncthreads();
         finish((v + 1) % B::kStages);
       }
@@ -217,7 +219,9 @@ class KeyTileWalk {
       const Operand queries = unit.rows(tile, 16 * w, step);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
-        Unit::multiply_scores(scores[b][w / B::kDepthBlocks][w % B::kDepthBlocks], keys[b], queries);
+        float(&sums)[kSums] = scores[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
+        Unit::multiply_scores(sums, keys[b], queries);
+        Unit::finish_here(sums);
       }
     }
   }
@@ -235,16 +239,20 @@ class KeyTileWalk {
         FMHA_BWD_UNROLL
         for (int b = 0; b < B::kOwnerBlocks; ++b) {
           FMHA_BWD_UNROLL
-          for (int t = 0; t < B::kGroup; ++t) Unit::multiply(sums[b][group][t], left[chunk][b], right[t]);
+          for (int t = 0; t < B::kGroup; ++t) {
+            Unit::multiply(sums[b][group][t], left[chunk][b], right[t]);
+            Unit::finish_here(sums[b][group][t]);
+          }
         }
       }
     }
   }
 
-  /// P 2^shift in place of the products of S, dS in place of dP.
+  /// P 2^shift in place of the products of S, dS ds_scale in place of dP.
   __device__ __forceinline__ void plain_gradients(const Unit& unit, Scores& s, Scores& dp, const Visit& visit,
                                                   bool is_cut, int stage) const {
     const float scale_log2 = a_.scores.scale * kLog2E;
+    const float dp_scale = kUnshift * ds_scale_;
     FMHA_BWD_UNROLL
     for (int w = 0; w < B::kWalkBlocks; ++w) {
       float lse[kSums];
@@ -265,7 +273,7 @@ class KeyTileWalk {
           }
         }
         FMHA_BWD_UNROLL
-        for (int r = 0; r < kSums; ++r) ds[r] = p[r] * (ds[r] * kUnshift - d[r]);
+        for (int r = 0; r < kSums; ++r) ds[r] = p[r] * (ds[r] * dp_scale - d[r]);
       }
     }
   }
@@ -296,13 +304,13 @@ class KeyTileWalk {
             pair = scores.gradients(p[r], ds[r], lse[r], d[r], query, key(b, unit.owner(i)));
           }
           p[r] = pair.p * p_scale;
-          ds[r] = pair.dx;
+          ds[r] = pair.dx * ds_scale_;
         }
       }
     }
   }
 
-  /// Adds this wave's part of dQ / scale of a tile to the accumulator.
+  /// Adds this wave's part of dQ ds_scale / scale of a tile to the accumulator.
   __device__ __forceinline__ void add_dq(const Visit& visit, int buffer) const {
     const Unit unit(current_lane_of<Unit::kWave>());
     const int first_query = wave_ / B::kDqColumnWaves * 16 * B::kDqRowBlocks;
@@ -321,7 +329,10 @@ class KeyTileWalk {
         FMHA_BWD_UNROLL
         for (int i = 0; i < B::kDqRowBlocks; ++i) {
           FMHA_BWD_UNROLL
-          for (int t = 0; t < B::kDqGroup; ++t) Unit::multiply(dq[i][group][t], left[i], right[t]);
+          for (int t = 0; t < B::kDqGroup; ++t) {
+            Unit::multiply(dq[i][group][t], left[i], right[t]);
+            Unit::finish_here(dq[i][group][t]);
+          }
         }
       }
     }
@@ -368,6 +379,7 @@ class KeyTileWalk {
   const float* const lse_rows_;
   const float* const d_rows_;
   float* const dq_acc_;
+  const float ds_scale_;
   Keys keys_;
   Loader q_loader_;
   Loader d_o_loader_;

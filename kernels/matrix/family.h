@@ -43,7 +43,7 @@ class MatrixFamily final : public Family {
       return static_cast<std::size_t>(BackwardGrid<B>(p).acc_floats(p)) * sizeof(float);
     });
   }
-  std::size_t scratch_bytes(const Problem& /*problem*/) const override { return 0; }
+  std::size_t scratch_bytes(const Problem& problem) const override { return Traits::scratch_bytes(problem); }
 
   void forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
@@ -55,6 +55,7 @@ class MatrixFamily final : public Family {
   void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     simt::launch_dot_do_o(problem, tensors, stream);
     if (problem.sink) simt::launch_dsink(problem, tensors, stream);
+    Traits::prepare(problem, tensors, stream);
   }
   void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                 hipStream_t stream) const override {

@@ -79,40 +79,40 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
   if (first_query < 0) return;
   const int end_query = first_query + F::kM < seqlen_q ? first_query + F::kM : seqlen_q;
   const Mask mask(a.mask, seqlen_q, seqlen_k);
-  const Unit unit(static_cast<int>(threadIdx.x) % Unit::kWave);
   const int wave = uniform(static_cast<int>(threadIdx.x) / Unit::kWave);
   const auto query_of = [&](int row) { return first_query + 16 * wave + row; };
 
+  const auto fresh_unit = [] { return Unit(current_lane_of<Unit::kWave>()); };
   Queries sees[kOwners];  // keys
   FMHA_BWD_UNROLL
   for (int i = 0; i < kOwners; ++i) {
-    const int query = query_of(unit.owner(i));
+    const int query = query_of(fresh_unit().owner(i));
     if (query < seqlen_q) sees[i] = Queries(mask.visible_keys(query));
   }
 
   {
-    TileLoader<Unit, F::kThreads, F::kM, F::kHeadDim> loader;
-    loader.begin(q_tile, a.q.queries(sequence, head), first_query);
-    loader.finish(q_tile);
+    TileLoader<Unit, F::kThreads, F::kM, F::kHeadDim> q_loader;
+    q_loader.begin(q_tile, a.q.queries(sequence, head), first_query);
+    q_loader.finish(q_tile);
   }
   const auto k = a.k.keys(sequence, head / a.group_size);
   const auto v = a.v.keys(sequence, head / a.group_size);
-  TileLoader<Unit, F::kThreads, F::kN, F::kHeadDim> k_loader;
-  TileLoader<Unit, F::kThreads, F::kN, F::kHeadDim> v_loader;
+  TileLoader<Unit, F::kThreads, F::kN, F::kHeadDim> loader;
   RunningSoftmax<Unit> softmax;
   float o[F::kGroups][F::kGroup][kSums] = {};
 
   const Queries keys(mask.keys_of({first_query, end_query}));
   const int begin_key = keys.end > keys.begin ? keys.begin / F::kN * F::kN : keys.end;
   for (int first_key = begin_key; first_key < keys.end; first_key += F::kN) {
-    k_loader.begin(k_tile, k, first_key);
-    v_loader.begin(v_tile, v, first_key);
-    k_loader.finish(k_tile);
-    v_loader.finish(v_tile);
+    loader.begin(k_tile, k, first_key);
+    loader.finish(k_tile);
+    loader.begin(v_tile, v, first_key);
+    loader.finish(v_tile);
     Unit::commit_loads();
     Unit::wait_for_loads();
     __syncthreads();
 
+    Unit unit = fresh_unit();
     float products[F::kChunks][F::kDepthBlocks][kSums] = {};
     const auto at = [&](int w) -> float(&)[kSums] {
       return products[w / F::kDepthBlocks][w % F::kDepthBlocks];
@@ -123,10 +123,11 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
       FMHA_BWD_UNROLL
       for (int w = 0; w < F::kBlocks; ++w) {
         Unit::multiply_scores(at(w), queries, unit.rows(k_tile, 16 * w, step));
+        Unit::finish_here(at(w));
       }
     }
 
-    float keep[F::kBlocks][kSums];
+    std::uint32_t dropped = 0;  // a bit a pair
     const auto key_of = [&](int w, int r) { return first_key + 16 * w + unit.walked(r); };
     if (a.scores.plain) {
       FMHA_BWD_UNROLL
@@ -134,7 +135,6 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
           at(w)[r] *= a.scores.scale * kLog2E;
-          keep[w][r] = 1.0F;
         }
       }
     } else {
@@ -144,11 +144,10 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
           const int i = Unit::owner_index(r);
-          keep[w][r] = 1.0F;
           if (!sees[i].contains(key_of(w, r))) continue;
           const int query = query_of(unit.owner(i));
           at(w)[r] = scores.score(at(w)[r], query, key_of(w, r)) * kLog2E;
-          keep[w][r] = scores.keep(query, key_of(w, r)) == 0.0F ? 0.0F : 1.0F;
+          if (scores.keep(query, key_of(w, r)) == 0.0F) dropped |= 1U << (w * kSums + r);
         }
       }
     }
@@ -179,7 +178,7 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
           if (Unit::owner_index(r) != i) continue;
           at(w)[r] = exp2_approximate(at(w)[r] - base + static_cast<float>(kPShift<T>));
           added += at(w)[r];
-          at(w)[r] *= keep[w][r];
+          if ((dropped >> (w * kSums + r) & 1U) != 0) at(w)[r] = 0.0F;
         }
       }
       softmax.sum[i] = softmax.sum[i] * shrink[i] + added;
@@ -198,13 +197,17 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
 
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < F::kChunks; ++chunk) {
+      unit = fresh_unit();
       const Operand p = unit.left_of(products[chunk]);
       FMHA_BWD_UNROLL
       for (int group = 0; group < F::kGroups; ++group) {
         Operand right[F::kGroup];
         unit.template columns<true>(right, v_tile, chunk * Unit::kDepth, group * 16 * F::kGroup);
         FMHA_BWD_UNROLL
-        for (int t = 0; t < F::kGroup; ++t) Unit::multiply(o[group][t], p, right[t]);
+        for (int t = 0; t < F::kGroup; ++t) {
+          Unit::multiply(o[group][t], p, right[t]);
+          Unit::finish_here(o[group][t]);
+        }
       }
     }
     __syncthreads();
@@ -212,6 +215,7 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
 
   Unit::commit_loads();  // Q's, where no key is seen
   Unit::wait_for_loads();
+  const Unit unit = fresh_unit();
   float factor[kOwners];
   const auto lse = a.lse.queries(sequence, head);
   FMHA_BWD_UNROLL

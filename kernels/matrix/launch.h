@@ -99,6 +99,7 @@ Arguments<typename B::Unit::Element> arguments_of(const Problem& p, const MaskRu
           p.deterministic ? grid.slice_floats() : 0,
           static_cast<int>(grid.blocks_a_head(p)),
           grid.plane_tiles,
+          static_cast<const float*>(t.scratch),
           scores_of<T>(p, t),
           {t.sequences, p.seqlen_q, p.seqlen_k},
           mask,

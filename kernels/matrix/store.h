@@ -11,7 +11,7 @@ template <class Unit, int kBlocks, class T, class RowOf, class FactorOf>
 __device__ __forceinline__ void store_group(const Unit& unit, const Rows<T>& to, const RowOf& row_of,
                                             int first_column, const float (&sums)[kBlocks][Unit::kSums],
                                             const FactorOf& factor_of) {
-  if constexpr (Unit::kAdjacent == 2) {  // in the sums of a block
+  if constexpr (Unit::kAdjacentSums) {
     FMHA_BWD_UNROLL
     for (int t = 0; t < kBlocks; ++t) {
       FMHA_BWD_UNROLL
@@ -24,17 +24,21 @@ __device__ __forceinline__ void store_group(const Unit& unit, const Rows<T>& to,
             pack<T>(sums[t][r] * factor, sums[t][r + 1] * factor);
       }
     }
-  } else {  // in the blocks of the group
-    static_assert(kBlocks == 4);
+  } else {
+    static_assert(kBlocks == 2 || kBlocks == 4);
     FMHA_BWD_UNROLL
     for (int r = 0; r < Unit::kSums; ++r) {
       const int row = row_of(r);
       const int column = first_column + unit.template column<kBlocks>(0, r);
       const float factor = factor_of(r);
       if (row >= to.rows || column >= to.columns) continue;
-      *reinterpret_cast<uint2*>(to.row(row) + column) =
-          make_uint2(pack<T>(sums[0][r] * factor, sums[1][r] * factor),
-                     pack<T>(sums[2][r] * factor, sums[3][r] * factor));
+      const std::uint32_t first = pack<T>(sums[0][r] * factor, sums[1][r] * factor);
+      if constexpr (kBlocks == 2) {
+        *reinterpret_cast<std::uint32_t*>(to.row(row) + column) = first;
+      } else {
+        *reinterpret_cast<uint2*>(to.row(row) + column) =
+            make_uint2(first, pack<T>(sums[2][r] * factor, sums[3][r] * factor));
+      }
     }
   }
 }

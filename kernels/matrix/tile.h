@@ -59,7 +59,7 @@ class TileLoader {
  public:
   /// `source` has whole granules: columns, stride and start are multiples of 8 elements.
   __device__ __forceinline__ void begin(const At& tile, const Rows<const T>& source, int first_row) {
-    const int thread = static_cast<int>(threadIdx.x);
+    const int thread = current_thread();
     const int row = thread / At::kGranules;
     const int column = thread % At::kGranules * kGranule;
     if (kCount < kThreads && thread >= kCount) return;
@@ -82,7 +82,7 @@ class TileLoader {
   /// them too.
   __device__ __forceinline__ void finish(const At& tile) const {
     if constexpr (!Unit::kCopiesAsync) {
-      const int thread = static_cast<int>(threadIdx.x);
+      const int thread = current_thread();
       if (kCount < kThreads && thread >= kCount) return;
       FMHA_BWD_UNROLL
       for (int step = 0; step < kSteps; ++step) {

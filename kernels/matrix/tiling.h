@@ -16,6 +16,7 @@ struct BackwardSizes {
   int stages;        // tiles of Q and of dO in shared memory
   int dq_query_waves;  // waves side by side over the queries, for dQ; the others over its columns
   bool key_registers;  // K, V and K^T are in registers, not in shared memory
+  bool loads_late;     // tiles are loaded when the last ones are done with, not held in registers meanwhile
   int workgroups;      // on a multiprocessor, or waves a SIMD on AMD, that registers are to be left for
 };
 
@@ -30,6 +31,7 @@ struct Backward {
   static constexpr int kColumnWaves = kSizes.column_waves;
   static constexpr int kStages = kSizes.stages;
   static constexpr bool kKeysInRegisters = kSizes.key_registers;
+  static constexpr bool kLoadsLate = kSizes.loads_late;
   static constexpr int kWorkgroups = kSizes.workgroups;
 
   static constexpr int kWaves = kKeyWaves * kColumnWaves;
@@ -55,7 +57,7 @@ struct Backward {
   static constexpr int kDqWaveFloats = kM * kHeadDim / kWaves;
 
   static_assert(kM % Unit::kDepth == 0 && kN % Unit::kDepth == 0 && kHeadDim % (16 * kGroup) == 0);
-  static_assert(kStages > 1 || !Unit::kCopiesAsync);
+  static_assert(!Unit::kCopiesAsync || (kStages > 1 && !kLoadsLate));
   static_assert(kGroups > 0 && kDqRowBlocks > 0 && kDqGroups > 0);
   static_assert(kDqRowBlocks * 16 * kDqQueryWaves == kM && kDqColumns * kDqColumnWaves == kHeadDim);
 

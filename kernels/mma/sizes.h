@@ -14,9 +14,9 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::mma {
 
 template <int kHeadDim, bool kPlain>
 inline constexpr matrix::BackwardSizes kSizes =
-    kHeadDim == 64    ? matrix::BackwardSizes{64, 1, 8, 1, 2, 2, false, 1}
-    : kHeadDim == 128 ? matrix::BackwardSizes{kPlain ? 64 : 32, 1, 8, 1, 2, 2, false, 1}
-                      : matrix::BackwardSizes{32, 1, 4, 2, 2, 1, false, 1};
+    kHeadDim == 64    ? matrix::BackwardSizes{64, 1, 8, 1, 2, 2, false, false, 1}
+    : kHeadDim == 128 ? matrix::BackwardSizes{kPlain ? 64 : 32, 1, 8, 1, 2, 2, false, false, 1}
+                      : matrix::BackwardSizes{32, 1, 4, 2, 2, 1, false, false, 1};
 
 struct Traits {
   template <class T>
@@ -30,6 +30,8 @@ struct Traits {
   /// Bytes that a block can have.
   static std::int64_t shared_bytes(std::string_view arch);
   static matrix::Launches launches();
+  static std::size_t scratch_bytes(const Problem& /*problem*/) { return 0; }
+  static void prepare(const Problem& /*problem*/, const DeviceTensors& /*tensors*/, hipStream_t /*stream*/) {}
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::mma

@@ -35,6 +35,9 @@ struct Unit {
   __device__ static __forceinline__ void commit_loads() { copy_async_commit(); }
   __device__ static __forceinline__ void wait_for_loads() { copy_async_wait<0>(); }
 
+  /// Makes the compiler finish sums before it reads what comes later, where that takes too many registers.
+  __device__ static __forceinline__ void finish_here(float (&/*sums*/)[kSums]) {}
+
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
     return row % 8;
@@ -149,8 +152,8 @@ struct Unit {
     return values[owner_index(r)];
   }
 
-  /// to[row(r)][column + 2n, + 1]: the columns of a lane that are adjacent, in words.
-  static constexpr int kAdjacent = 2;
+  /// Whether adjacent columns of a lane are in the sums of a block, or else in the blocks of a group.
+  static constexpr bool kAdjacentSums = true;
 
  private:
   __device__ static __forceinline__ void multiply_halves(float (&sums)[kSums], const Operand& left,

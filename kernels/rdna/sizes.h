@@ -13,18 +13,18 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna {
 
-template <int kHeadDim>
+template <int kHeadDim, bool kGfx12>
 inline constexpr matrix::BackwardSizes kSizes =
-    kHeadDim == 64    ? matrix::BackwardSizes{32, 1, 4, 1, 2, 2, false, 1}
-    : kHeadDim == 128 ? matrix::BackwardSizes{16, 1, 4, 1, 2, 1, false, 1}
-                      : matrix::BackwardSizes{16, 1, 2, 2, 1, 1, false, 1};
+    kHeadDim == 64    ? matrix::BackwardSizes{32, 1, 4, 1, 2, 2, false, false, 1}
+    : kHeadDim == 128 ? matrix::BackwardSizes{16, 1, 4, 1, 2, 1, false, !kGfx12, 1}
+                      : matrix::BackwardSizes{16, 1, 2, 2, 1, 1, false, true, 1};
 
 template <bool kGfx12>
 struct Of {
   template <class T>
   using Unit = rdna::Unit<T, kGfx12>;
   template <class T, int kHeadDim, bool kPlain>
-  using Backward = matrix::Backward<rdna::Unit<T, kGfx12>, kHeadDim, kSizes<kHeadDim>>;
+  using Backward = matrix::Backward<rdna::Unit<T, kGfx12>, kHeadDim, kSizes<kHeadDim, kGfx12>>;
 };
 
 /// Those of gfx11 where the two have the same.
@@ -37,6 +37,8 @@ struct Traits : Of<false> {
   static std::int64_t shared_bytes(std::string_view /*arch*/) { return 64 * 1024; }
   /// Of the current device.
   static matrix::Launches launches();
+  static std::size_t scratch_bytes(const Problem& /*problem*/) { return 0; }
+  static void prepare(const Problem& /*problem*/, const DeviceTensors& /*tensors*/, hipStream_t /*stream*/) {}
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna

@@ -23,7 +23,7 @@ struct Unit {
   static constexpr int kWords = kGfx12 ? 4 : 8;
   static constexpr int kSums = 8;
   static constexpr int kOwners = 1;
-  static constexpr int kGroup = 4;
+  static constexpr int kGroup = kGfx12 ? 4 : 2;  // gfx11 has twice the words a column
   static constexpr bool kCopiesAsync = false;
 
   struct Operand {
@@ -36,6 +36,9 @@ struct Unit {
   // Loads of tiles go through registers.
   __device__ static __forceinline__ void commit_loads() {}
   __device__ static __forceinline__ void wait_for_loads() {}
+
+  /// Makes the compiler finish sums before it reads what comes later, where that takes too many registers.
+  __device__ static __forceinline__ void finish_here(float (&sums)[kSums]) { keep_order(sums); }
 
   /// Rows that differ by 1 or by 8, which the halves of a wave have, are 64 bytes apart.
   template <int kGranules>
@@ -152,7 +155,7 @@ struct Unit {
     return __shfl(values[0], row(r));
   }
 
-  static constexpr int kAdjacent = 4;
+  static constexpr bool kAdjacentSums = false;
 
  private:
   int lane_;

@@ -8,9 +8,9 @@
 // no query sees a key are skipped. Elements beyond a sequence's own lengths, or that nothing sees, are 0.
 //
 // Budget: 16 floats each of S, dP and the sum a thread; 37.9 KB of shared memory.
+#include "kernels/scores.h"
 #include "kernels/simt/launch.h"
 #include "kernels/simt/pair.h"
-#include "kernels/scores.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 namespace {

@@ -10,9 +10,9 @@
 //
 // Budget at hdim 128: 32 floats of dQ and 32 of S and dP a thread; shared memory 37.9 KB, which dx and one
 // part of K take over from the parts of Q, K, dO and V.
+#include "kernels/scores.h"
 #include "kernels/simt/launch.h"
 #include "kernels/simt/pair.h"
-#include "kernels/scores.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 namespace {

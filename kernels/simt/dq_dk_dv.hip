@@ -24,9 +24,9 @@
 // seen by the most queries start first. Bound: shared-memory bandwidth, then the fp32 rate (no matrix unit is
 // used).
 #include "kernels/hip_check.h"
+#include "kernels/scores.h"
 #include "kernels/simt/launch.h"
 #include "kernels/simt/pair.h"
-#include "kernels/scores.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 namespace {

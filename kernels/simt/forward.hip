@@ -16,8 +16,8 @@
 // Why it is not slow: every product is register-blocked 4 x 4 out of shared memory, masked tiles are skipped,
 // and the longest tiles of a causal problem start first.
 #include "kernels/hip_check.h"
-#include "kernels/simt/launch.h"
 #include "kernels/scores.h"
+#include "kernels/simt/launch.h"
 #include "kernels/simt/tile.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {

@@ -9,8 +9,8 @@
 
 #include "base/mask.h"
 #include "kernels/element.h"
-#include "kernels/view.h"
 #include "kernels/unroll.h"
+#include "kernels/view.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::simt {
 

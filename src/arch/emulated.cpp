@@ -34,6 +34,7 @@ Options options_from(const std::vector<std::string>& words, const std::string& a
   refuse_if(options.save_on_failure.has_value(), "--save-on-failure");
   refuse_if(options.warmup.has_value(), "--warmup");
   refuse_if(options.repeat.has_value(), "--repeat");
+  refuse_if(options.emulator_stats, "--emulator-stats");
   refuse_if(options.verbose, "--verbose");
   refuse_if(!options.verifies(), "--verify");
   return options;

@@ -18,9 +18,19 @@ namespace fmha_bwd {
 namespace {
 
 // Options of a run that a sweep has its own of, or that make no case.
-constexpr std::array<std::string_view, 12> kNotInSweeps = {
-    "--output", "--quiet",  "--random",  "--save", "--save-on-failure", "--format", "--check-determinism",
-    "--warmup", "--repeat", "--verbose", "--load", "--version"};
+constexpr std::array<std::string_view, 13> kNotInSweeps = {"--output",
+                                                           "--quiet",
+                                                           "--random",
+                                                           "--save",
+                                                           "--save-on-failure",
+                                                           "--format",
+                                                           "--check-determinism",
+                                                           "--warmup",
+                                                           "--repeat",
+                                                           "--verbose",
+                                                           "--load",
+                                                           "--version",
+                                                           "--emulator-stats"};
 
 void refuse_foreign(const Words& words) {
   for (const std::string& word : words) {

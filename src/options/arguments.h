@@ -21,6 +21,7 @@ struct Arguments {
   Value device, arch, kernel;
   Value verify, reference, check_determinism, warmup, repeat;
   Value format, output, save, save_on_failure;
+  bool emulator_stats = false;
   bool quiet = false;
   bool verbose = false;
   bool help = false;

@@ -148,6 +148,10 @@ void declare_run(Declaration& add, Arguments& a) {
              "cpu, or device: against the device's own fp32 reference too [cpu]");
   add.option("--check-determinism", "N", a.check_determinism,
              "compare the gradients of N passes bit by bit; with --deterministic a\ndifference is a failure");
+  add.flag(
+      "--emulator-stats", a.emulator_stats,
+      "count bank conflicts of shared memory in one pass of each mask, by line of\nthe kernels' sources; "
+      "on the emulator");
   add.option("--warmup", "N", a.warmup, "passes before the timed ones [10; on the emulator 0]");
   add.option("--repeat", "N", a.repeat, "timed passes [30; on the emulator 1]");
 }

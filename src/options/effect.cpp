@@ -23,8 +23,9 @@ std::optional<std::string> first_given(const Arguments& arguments, std::initiali
 }
 
 void refuse_beside_kernel_list(const Arguments& arguments) {
-  std::optional<std::string> ignored = first_given(
-      arguments, {"--random", "--save", "--save-on-failure", "--check-determinism", "--warmup", "--repeat"});
+  std::optional<std::string> ignored =
+      first_given(arguments, {"--random", "--save", "--save-on-failure", "--check-determinism",
+                              "--emulator-stats", "--warmup", "--repeat"});
   if (arguments.output.value_or("-") != "-") ignored = "--output";
   if (arguments.format.value_or("table") != "table") ignored = "--format";
   if (!ignored) return;
@@ -64,6 +65,17 @@ void refuse_what_has_no_effect(const Arguments& arguments, const Options& option
   }
   if (options.kernel == "plain" && options.reference == ReferenceOn::device) {
     refuse("--reference", "device: no effect with --kernel plain, which it is; allowed with another kernel");
+  }
+  if (options.emulator_stats) {
+    const std::string platform = device_request(options.device).platform;
+    if (platform != "auto" && platform != "emulator") {
+      refuse("--emulator-stats",
+             fmt::format("not counted on --device {}; allowed with --device emulator", options.device));
+    }
+  }
+  if (options.emulator_stats && options.quiet && options.format == Format::table) {
+    refuse("--emulator-stats",
+           "not shown in a table with --quiet; allowed without that, or with --format json or csv");
   }
   // A random problem may be deterministic, and is then checked for it.
   const bool may_differ = options.random || (problem.deterministic && options.check_determinism);

@@ -101,6 +101,7 @@ void set_run(Options& options, const Arguments& arguments) {
   set(options.warmup, "--warmup", arguments.warmup, 0, kMaxPasses);
   set(options.repeat, "--repeat", arguments.repeat, 1, kMaxPasses);
   set(options.random, "--random", arguments.random, 1, kMaxRandom);
+  options.emulator_stats = arguments.emulator_stats;
 }
 
 void set_report(Options& options, const Arguments& arguments) {

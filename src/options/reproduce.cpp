@@ -31,6 +31,10 @@ class Reproduction {
   void add(const char* option, const std::optional<Value>& value) {
     if (value) always(option, *value);
   }
+  /// One that has no opposite.
+  void word(const char* option, bool value) {
+    if (value) arguments_.emplace_back(option);
+  }
   void flag(const char* name, bool value) {
     if (value) arguments_.push_back(fmt::format("--{}", name));
     if (!value && complete_) arguments_.push_back(fmt::format("--no-{}", name));
@@ -123,6 +127,7 @@ void add_run(Reproduction& result, const Options& options, const Options& defaul
   result.add("--kernel", options.kernel, defaults.kernel);
   add_verification(result, options);
   result.add("--check-determinism", options.check_determinism);
+  result.word("--emulator-stats", options.emulator_stats);
   result.add("--warmup", options.warmup);
   result.add("--repeat", options.repeat);
 }

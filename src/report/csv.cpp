@@ -111,9 +111,8 @@ void add_gradient(Row& row, TensorId id, const MaskResult& mask) {
                                   [id](const GradientSummary& gradient) { return gradient.id == id; });
   const std::string prefix = lower(name_of(id));
   const auto add = [&](const char* suffix, auto value) {
-    const std::optional<double> number =
-        found == mask.gradients.end() ? std::nullopt : std::optional<double>(value(*found));
-    row.add(prefix + suffix, number);
+    if (found == mask.gradients.end()) return row.add(prefix + suffix, "");
+    row.add(prefix + suffix, std::optional<double>(value(*found)));
   };
   add("_mean_abs", [](const GradientSummary& gradient) { return gradient.mean_abs; });
   add("_l2_norm", [](const GradientSummary& gradient) { return gradient.l2_norm; });
@@ -161,6 +160,14 @@ void add_determinism(Row& row, const std::optional<Determinism>& determinism) {
   };
   row.add("determinism_runs", text([](const Determinism& d) { return d.runs; }));
   row.add("runs_differ", text([](const Determinism& d) { return d.difference.has_value(); }));
+}
+
+/// The sum over all accesses; empty where they were not counted.
+void add_bank_conflicts(Row& row, const MaskResult& mask) {
+  if (!mask.emulator_stats) return row.add("bank_conflicts", "");
+  std::int64_t conflicts = 0;
+  for (const SharedAccessSite& site : *mask.emulator_stats) conflicts += site.conflicts;
+  row.add("bank_conflicts", conflicts);
 }
 
 void add_verdict(Row& row, TensorId id, const std::vector<TensorVerdict>& verdicts) {
@@ -215,6 +222,7 @@ Row row_of(const RunResult& run, const MaskResult& mask) {
   add_mask(row, mask);
   for (const TensorId id : kVerified) add_verdict(row, id, mask.verdicts);
   add_determinism(row, mask.determinism);
+  add_bank_conflicts(row, mask);
   add_timing(row, mask.timing);
   row.add("command", mask.command);
   return row;

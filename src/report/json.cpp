@@ -146,6 +146,22 @@ Json determinism(const std::optional<Determinism>& determinism) {
           {"difference", difference(determinism->difference)}};
 }
 
+Json emulator_stats(const std::optional<std::vector<SharedAccessSite>>& sites) {
+  if (!sites) return nullptr;
+  Json result = Json::array();
+  for (const SharedAccessSite& site : *sites) {
+    result.push_back({{"kernel", site.kernel},
+                      {"function", site.function},
+                      {"line", site.line},
+                      {"kind", site.kind},
+                      {"bytes", site.bytes},
+                      {"accesses", site.accesses},
+                      {"phases", site.phases},
+                      {"conflicts", site.conflicts}});
+  }
+  return result;
+}
+
 Json timing(const std::optional<Timing>& times) {
   if (!times) return nullptr;
   return {{"warmup", times->warmup},
@@ -180,6 +196,7 @@ Json mask(const MaskResult& mask) {
           {"verification", verification(mask.verdicts)},
           {"third_opinion", verification(mask.third_opinion)},
           {"determinism", determinism(mask.determinism)},
+          {"emulator_stats", emulator_stats(mask.emulator_stats)},
           {"timing", timing(mask.timing)},
           {"command", mask.command}};
 }

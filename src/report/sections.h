@@ -25,6 +25,8 @@ std::string sample_lines(const RunResult& run, const TableStyle& style);
 std::string verification_section(const RunResult& run, const TableStyle& style);
 /// Whether repeated runs gave the same bits; empty where nothing was repeated.
 std::string determinism_section(const RunResult& run, const TableStyle& style);
+/// Where kernels access shared memory and what that costs; empty where it was not counted.
+std::string shared_memory_section(const RunResult& run, const TableStyle& style);
 /// Ranges of D and of the gradients, sparsity of P, empty rows and keys.
 std::string details_section(const RunResult& run, const TableStyle& style);
 std::string norms_section(const RunResult& run, const TableStyle& style);

@@ -119,8 +119,8 @@ std::string table_report(const RunResult& run, const TableStyle& style) {
   if (style.quiet) return summary_lines(run, style);
   return header_section(run, style) + gradients_section(run, style) + verification_section(run, style) +
          determinism_section(run, style) + details_section(run, style) + norms_section(run, style) +
-         performance_section(run, style) + pictures_section(run, style) + failures_section(run, style) +
-         heading("Summary", "", style) + summary_lines(run, style);
+         performance_section(run, style) + shared_memory_section(run, style) + pictures_section(run, style) +
+         failures_section(run, style) + heading("Summary", "", style) + summary_lines(run, style);
 }
 
 }  // namespace fmha_bwd

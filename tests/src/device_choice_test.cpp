@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/src/files/files_test.h"
 
 namespace fmha_bwd {
 namespace {
@@ -77,6 +78,21 @@ TEST(DeviceChoice, WrongNamesIndicesAndArchitecturesAreBadUsage) {
   expect_error(ExitCode::bad_usage, "--device", "nvidia:", std::nullopt, {kNvidia, kEmulator});
   expect_error(ExitCode::bad_usage, "--device", "nvidia:-1", std::nullopt, {kNvidia, kEmulator});
   expect_error(ExitCode::bad_usage, "--arch: 'gfx1'", "auto", "gfx1", {kNvidia, kEmulator});
+}
+
+TEST(DeviceChoice, OfAGpuHasNoStatisticsOfTheEmulator) {
+  const DeviceChoice gpu = choose_device("auto", std::nullopt, {kNvidia, kEmulator});
+  EXPECT_EQ(message_of([&] { check_emulator_stats(gpu); }),
+            "--emulator-stats: not counted on nvidia:0, the first GPU that answers; allowed with --device "
+            "emulator");
+  const DeviceChoice emulator = choose_device("emulator", std::nullopt, {kNvidia, kEmulator});
+#if defined(__SANITIZE_THREAD__)
+  EXPECT_EQ(message_of([&] { check_emulator_stats(emulator); }, ExitCode::unsupported),
+            "--emulator-stats: this program is built with ThreadSanitizer, and its emulator does not see "
+            "accesses; allowed in any other build");
+#else
+  EXPECT_NO_THROW(check_emulator_stats(emulator));
+#endif
 }
 
 TEST(DeviceChoice, WhatCannotRunHereIsUnsupported) {

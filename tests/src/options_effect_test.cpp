@@ -49,6 +49,23 @@ TEST(OptionsEffect, OfAReferenceNeedsVerification) {
   EXPECT_NO_THROW(parse({"--reference", "device", "--verify", "sample:5"}));
 }
 
+TEST(OptionsEffect, OfTheEmulatorsStatisticsNeedsTheEmulator) {
+  for (const std::string device : {"nvidia", "amd:1"}) {
+    EXPECT_EQ(refusal({"--emulator-stats", "--device", device}),
+              "--emulator-stats: not counted on --device " + device + "; allowed with --device emulator");
+  }
+  EXPECT_TRUE(options({"--emulator-stats", "--device", "emulator:3"}).emulator_stats);
+  EXPECT_TRUE(options({"--emulator-stats"}).emulator_stats);  // auto may be the emulator
+}
+
+TEST(OptionsEffect, OfTheEmulatorsStatisticsNeedsAPlaceToShowThem) {
+  EXPECT_EQ(
+      refusal({"--emulator-stats", "--quiet"}),
+      "--emulator-stats: not shown in a table with --quiet; allowed without that, or with --format json "
+      "or csv");
+  EXPECT_NO_THROW(parse({"--emulator-stats", "--quiet", "--format", "json"}));
+}
+
 TEST(OptionsEffect, OfRunningIsNoneBesideAListOfKernels) {
   for (const Words& words : {Words{"--random", "3"}, Words{"--save", "x"}, Words{"--save-on-failure", "x"},
                              Words{"--check-determinism", "2"}, Words{"--warmup", "2"},
@@ -56,6 +73,8 @@ TEST(OptionsEffect, OfRunningIsNoneBesideAListOfKernels) {
     EXPECT_EQ(refusal({"--kernel", "list", words[0], words[1]}),
               "--kernel: 'list' prints a table on stdout and runs nothing; allowed without " + words[0]);
   }
+  EXPECT_EQ(refusal({"--kernel", "list", "--emulator-stats"}),
+            "--kernel: 'list' prints a table on stdout and runs nothing; allowed without --emulator-stats");
   EXPECT_NO_THROW(parse({"--kernel", "list", "--output", "-", "--format", "table"}));
 }
 

@@ -145,6 +145,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Runs, Refused,
     testing::Values(BadInput{{"--check-determinism", "1"}, "--check-determinism: 1 is not in 2..1000000"},
+                    BadInput{{"--emulator-stats=1"}, "--emulator-stats: takes no value"},
+                    BadInput{{"--random", "5", "--emulator-stats"},
+                             "--emulator-stats: not allowed together with --random"},
                     BadInput{{"--random", "0"}, "--random: 0 is not in 1..1000000000"},
                     BadInput{{"--random", "5", "--hdim", "64"}, "--hdim: not allowed together with --random"},
                     BadInput{{"--random", "5", "--mask", "n"}, "--mask: not allowed together with --random"},

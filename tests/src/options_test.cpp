@@ -58,6 +58,7 @@ TEST(Options, WithoutArgumentsAreTheDefaults) {
   EXPECT_EQ(o.fill.kind, FillKind::normal);
   EXPECT_FALSE(o.fill.d_o_is_one);
   EXPECT_EQ(o.check_determinism, std::nullopt);
+  EXPECT_FALSE(o.emulator_stats);
   EXPECT_EQ(o.random, std::nullopt);
   EXPECT_EQ(o.load, std::nullopt);
   EXPECT_EQ(o.save, std::nullopt);
@@ -133,6 +134,7 @@ TEST(Options, TakeEverythingThatHappensToScores) {
                              "ones",
                              "--check-determinism",
                              "5",
+                             "--emulator-stats",
                              "--save-on-failure",
                              "folder"});
   EXPECT_EQ(o.problem.softcap, 30.0F);
@@ -144,6 +146,7 @@ TEST(Options, TakeEverythingThatHappensToScores) {
   EXPECT_EQ(o.fill.kind, FillKind::extreme);
   EXPECT_TRUE(o.fill.d_o_is_one);
   EXPECT_EQ(o.check_determinism, 5);
+  EXPECT_TRUE(o.emulator_stats);
   EXPECT_EQ(o.save_on_failure, "folder");
 }
 
@@ -275,6 +278,7 @@ TEST(Help, NamesEveryOptionAndExitCodeWithinAHundredColumns) {
                              "--dropout-offset",
                              "--deterministic",
                              "--check-determinism",
+                             "--emulator-stats",
                              "--fill KIND",
                              "--fill-do",
                              "--load",

@@ -112,6 +112,31 @@ TEST(Program, JsonIsAllThatStandsOnStdout) {
             "--device emulator");
 }
 
+TEST(Program, CountsTheConflictsOfOnePassOfEachMask) {
+  const auto stats_of = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"--mask", "no_mask,top_left", "--arch", "sm_80", "--format", "json"});
+    const Outcome outcome = run_with(small(std::move(more)));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto report = nlohmann::json::parse(outcome.out);
+    return std::vector<nlohmann::json>{report["masks"][0]["emulator_stats"],
+                                       report["masks"][1]["emulator_stats"]};
+  };
+  EXPECT_TRUE(stats_of({}).front().is_null());
+#if !defined(__SANITIZE_THREAD__)
+  const auto once = stats_of({"--emulator-stats"});
+  EXPECT_GT(once.front().size(), 0U);
+  for (const auto& site : once.front()) {
+    EXPECT_GT(site["accesses"], 0);
+    EXPECT_GE(site["phases"], site["accesses"]);
+    EXPECT_GE(site["conflicts"], 0);
+  }
+  EXPECT_EQ(stats_of({"--emulator-stats", "--repeat", "3", "--check-determinism", "2"}), once);
+  EXPECT_TRUE(stats_of({}).back().is_null());  // no longer counted
+#else
+  EXPECT_EQ(run_with(small({"--emulator-stats"})).exit_code, 3);
+#endif
+}
+
 TEST(Program, HasTheSameInputsAndVerdictInEitherLayout) {
   std::vector<std::string> checksums;
   for (const char* layout : {"bhsd", "bshd"}) {

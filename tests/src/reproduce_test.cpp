@@ -84,6 +84,7 @@ void expect_equal(const Options& a, const Options& b) {
   EXPECT_EQ(a.sample_rows, b.sample_rows);
   EXPECT_EQ(a.reference, b.reference);
   EXPECT_EQ(a.check_determinism, b.check_determinism);
+  EXPECT_EQ(a.emulator_stats, b.emulator_stats);
   EXPECT_EQ(a.warmup, b.warmup);
   EXPECT_EQ(a.repeat, b.repeat);
 }
@@ -102,6 +103,7 @@ TEST(ReproducingCommand, ComesBackThroughShellAndParserUnchanged) {
       {"--softcap", "0.1", "--bias", "full", "--alibi", "--sink"},
       {"--dropout", "0.1", "--dropout-seed", "18446744073709551615", "--dropout-offset", "123456789012345"},
       {"--deterministic", "--check-determinism", "3"},
+      {"--device", "emulator", "--emulator-stats"},
       {"--fill", "integers", "--fill-do", "ones"},
       {"--seed", "18446744073709551615", "--std", "0.30000001"},
       {"--device", "nvidia:1", "--arch", "it's \"odd\" $HOME *", "--kernel", "a;b"},

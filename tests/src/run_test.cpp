@@ -177,6 +177,16 @@ TEST_F(Folder, ThatWasSavedGivesTheSameRunAgain) {
   EXPECT_EQ(after["inputs"]["checksum"], before["inputs"]["checksum"]);
 }
 
+#if !defined(__SANITIZE_THREAD__)
+TEST_F(Folder, DoesNotAskForStatisticsThatAGpuHasNot) {
+  const Json before = json_of(
+      run_small({"--mask", "no_mask", "--emulator-stats", "--save", folder_.string(), "--format", "json"}));
+  EXPECT_FALSE(before["masks"][0]["emulator_stats"].is_null());
+  const Json after = json_of(run_with({"--load", folder_.string(), "--format", "json"}));
+  EXPECT_TRUE(after["masks"][0]["emulator_stats"].is_null());
+}
+#endif
+
 TEST_F(Folder, OfSomeInputsLeavesTheOthersDrawn) {
   const std::vector<std::string> once = {"--mask", "no_mask", "--seed", "7", "--format", "json"};
   std::vector<std::string> saving = once;

@@ -134,13 +134,23 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   return std::bit_cast<std::uint32_t>(both);
 }
 
-/// This lane's number in its wave. Asked for anew each time: what is computed of it is not kept in registers
-/// from one use to a far one.
+/// This thread's number in the workgroup, and the lane's in its wave. Asked for anew each time: what is
+/// computed of it is not kept in registers from one use to a far one.
+__device__ __forceinline__ int current_thread() {
+  auto thread = static_cast<int>(threadIdx.x);
+  asm volatile("" : "+v"(thread));
+  return thread;
+}
 template <int kWave>
 __device__ __forceinline__ int current_lane_of() {
-  int lane = static_cast<int>(threadIdx.x) % kWave;
-  asm volatile("" : "+v"(lane));
-  return lane;
+  return current_thread() % kWave;
+}
+
+/// The compiler finishes the sums before it, and moves no access to memory past it.
+__device__ __forceinline__ void keep_order(float (&sums)[8]) {
+  NativeVector<float, 8> values = vector_of(sums);
+  asm volatile("" : "+v"(values)::"memory");
+  set<8>(sums, values);
 }
 
 /// A value that all lanes of the wave have, where the compiler may know it.

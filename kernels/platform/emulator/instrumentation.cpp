@@ -30,6 +30,20 @@ namespace {
   current_workgroup->fail(std::move(what), code);
 }
 
+/// What look_at() does of shared memory, and notes the access for those who count them.
+[[gnu::noinline, gnu::cold]] void look_and_count(std::uintptr_t address, std::size_t bytes, Access access,
+                                                 const void* code) {
+  SharedMemory& shared = current_workgroup->shared();
+  Lane* const lane = current_lane;
+  const Fault fault = shared.touch(address, bytes, access, lane->stamp);
+  if (fault != Fault::none) fail(fault, address, bytes, access, code);
+  if (bytes == 0) return;
+  current_lane = nullptr;
+  const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(shared.data());
+  current_workgroup->counted()->note(*lane, {code, access, bytes}, offset);
+  current_lane = lane;
+}
+
 [[gnu::always_inline]] inline void look_at(const volatile void* pointer, std::size_t bytes, Access access,
                                            const void* code) {
   Lane* const lane = current_lane;
@@ -39,6 +53,8 @@ namespace {
   DeviceMemory& device = current_workgroup->device();
   Fault fault = Fault::none;
   if (shared.concerns(address)) {
+    if (current_workgroup->counted() != nullptr) [[unlikely]]
+      return look_and_count(address, bytes, access, code);
     fault = shared.touch(address, bytes, access, lane->stamp);
   } else if (device.concerns(address)) {
     fault = device.touch(address, bytes, access);

@@ -109,7 +109,8 @@ class Permutation {
 void set_settings(const Settings& settings) { current_settings() = settings; }
 Settings settings() { return current_settings(); }
 
-std::optional<Failure> run_grid(LaunchShape shape, const std::function<void()>& body) {
+std::optional<Failure> run_grid(LaunchShape shape, const std::function<void()>& body,
+                                std::vector<CountedSite>* counted) {
   const Settings how = settings();
   shape.schedule_seed = how.schedule_seed;
   const std::uint64_t count = shape.workgroups();
@@ -147,7 +148,13 @@ std::optional<Failure> run_grid(LaunchShape shape, const std::function<void()>& 
     for (std::size_t i = 1; i < rooms.size(); ++i) others.emplace_back([&, i] { work(*rooms[i]); });
     work(*rooms[0]);
   }
-  for (auto& room : rooms) pool().give_back(std::move(room));
+  for (auto& room : rooms) {
+    if (shape.counted_banks != nullptr) {
+      const std::vector<CountedSite> sites = room->take_counted();
+      if (counted != nullptr) counted->insert(counted->end(), sites.begin(), sites.end());
+    }
+    pool().give_back(std::move(room));
+  }
   return failure;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "kernels/platform/emulator/workgroup.h"
 
@@ -20,7 +21,9 @@ void set_settings(const Settings& settings);
 Settings settings();
 
 /// Runs `body` once for each lane of the grid. What went wrong in the first workgroup where anything did, or
-/// nothing; workgroups that have not started then are left out. Throws std::bad_alloc.
-std::optional<Failure> run_grid(LaunchShape shape, const std::function<void()>& body);
+/// nothing; workgroups that have not started then are left out. Where the shape says that accesses of shared
+/// memory are counted, those of the workgroups that ended well are added to `counted`. Throws std::bad_alloc.
+std::optional<Failure> run_grid(LaunchShape shape, const std::function<void()>& body,
+                                std::vector<CountedSite>* counted = nullptr);
 
 }  // namespace hip_emulator

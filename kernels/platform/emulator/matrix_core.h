@@ -162,11 +162,14 @@ std::uint32_t pack(float low, float high) {
   return bits(low) | bits(high) << 16;
 }
 
-/// This lane's number in its wave.
+/// This thread's number in the workgroup, and the lane's in its wave.
+inline int current_thread() { return static_cast<int>(thread_index().x); }
 template <int kWave>
 int current_lane_of() {
   return lane_in_wave();
 }
+/// On AMD the compiler finishes the sums before it, and moves no access to memory past it.
+inline void keep_order(float (&/*sums*/)[8]) {}
 /// A value that all lanes of the wave have.
 inline int uniform(int value) { return value; }
 

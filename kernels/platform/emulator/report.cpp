@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <vector>
@@ -65,23 +66,51 @@ struct Frame {
 
 /// Of an instruction, the innermost first, the others those that it is inlined into; none where addr2line
 /// does not know or is not installed.
-std::vector<Frame> addr2line(const Place& place) {
-  if (place.file.find('\'') != std::string::npos) return {};
-  std::istringstream lines(
-      output_of("addr2line -Cfie '" + place.file + "' " + place.offset + " 2>/dev/null"));
-  std::vector<Frame> frames;
-  for (Frame frame; std::getline(lines, frame.function) && std::getline(lines, frame.line);) {
+using Frames = std::vector<Frame>;
+
+/// Of instructions of one file, in their order.
+std::vector<Frames> addr2line(const std::string& file, std::span<const std::string> offsets) {
+  std::vector<Frames> all(offsets.size());
+  if (file.find('\'') != std::string::npos) return all;
+  std::string command = "addr2line -Cafie '" + file + "'";
+  for (const std::string& offset : offsets) command += " " + offset;
+  std::istringstream lines(output_of(command + " 2>/dev/null"));
+  std::size_t begun = 0;
+  for (Frame frame; std::getline(lines, frame.function);) {
+    if (frame.function.rfind("0x", 0) == 0) {  // the address, before its frames
+      ++begun;
+      continue;
+    }
+    if (!std::getline(lines, frame.line) || begun == 0 || begun > all.size()) break;
     frame.line = frame.line.substr(0, frame.line.find(" (discriminator"));
     if (frame.line.rfind("./", 0) == 0) frame.line.erase(0, 2);
-    if (frame.function.find("??") == std::string::npos) frames.push_back(frame);
+    if (frame.function.find("??") == std::string::npos) all[begun - 1].push_back(frame);
   }
-  return frames;
+  return all;
 }
+
+Frames addr2line(const Place& place) { return addr2line(place.file, {&place.offset, 1}).front(); }
 
 /// Whether a line is a kernel's: neither the emulator's nor the standard library's.
 bool is_kernels(const Frame& frame) {
   return frame.line.find("kernels/platform/emulator/") != 0 && frame.line[0] != '/' &&
          frame.line.find("??") == std::string::npos;
+}
+
+std::string short_name(std::string name) {
+  for (const std::string dropped : {"(anonymous namespace)::", "void "}) {
+    for (std::size_t at = 0; (at = name.find(dropped)) != std::string::npos;) name.erase(at, dropped.size());
+  }
+  return name.substr(0, name.find('('));
+}
+
+// A command's length is limited.
+constexpr std::size_t kMaxOffsets = 4096;
+
+SourceLine source_line(const Frames& frames, const Place& place) {
+  const auto innermost = std::find_if(frames.begin(), frames.end(), is_kernels);
+  if (innermost == frames.end()) return {"", place.file + "+" + place.offset, ""};
+  return {short_name(innermost->function), innermost->line, short_name(frames.back().function)};
 }
 
 }  // namespace
@@ -120,14 +149,29 @@ std::string source_of(const void* code) {
   return text.empty() ? "\n    at " + place.file + "+" + place.offset : text;
 }
 
-std::string function_name(const void* code, const std::string& otherwise) {
-  const std::vector<Frame> frames = addr2line(place_of(code));
-  if (frames.empty()) return otherwise;
-  std::string name = frames.front().function;
-  for (const std::string dropped : {"(anonymous namespace)::", "void "}) {
-    for (std::size_t at = 0; (at = name.find(dropped)) != std::string::npos;) name.erase(at, dropped.size());
+std::vector<SourceLine> source_lines(std::span<const void* const> codes) {
+  std::map<std::string, std::vector<std::size_t>> of_file;
+  std::vector<Place> places;
+  for (const void* code : codes) {
+    places.push_back(place_of(static_cast<const char*>(code) - 1));
+    of_file[places.back().file].push_back(places.size() - 1);
   }
-  return name.substr(0, name.find('('));
+  std::vector<SourceLine> result(codes.size());
+  for (const auto& [file, members] : of_file) {
+    for (std::size_t begin = 0; begin < members.size(); begin += kMaxOffsets) {
+      const auto some = std::span(members).subspan(begin, std::min(kMaxOffsets, members.size() - begin));
+      std::vector<std::string> offsets;
+      for (const std::size_t i : some) offsets.push_back(places[i].offset);
+      const std::vector<Frames> all = addr2line(file, offsets);
+      for (std::size_t i = 0; i < some.size(); ++i) result[some[i]] = source_line(all[i], places[some[i]]);
+    }
+  }
+  return result;
+}
+
+std::string function_name(const void* code, const std::string& otherwise) {
+  const Frames frames = addr2line(place_of(code));
+  return frames.empty() ? otherwise : short_name(frames.front().function);
 }
 
 std::string report(const std::string& kernel, const std::string& architecture, const Failure& failure) {

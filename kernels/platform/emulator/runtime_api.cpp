@@ -12,6 +12,7 @@
 #include "kernels/platform/emulator/device_memory.h"
 #include "kernels/platform/emulator/launch.h"
 #include "kernels/platform/emulator/report.h"
+#include "kernels/platform/emulator/shared_access_counts.h"
 
 namespace hip_emulator {
 
@@ -333,8 +334,12 @@ void launch_body(const KernelName& kernel, const dim3& grid, const dim3& block, 
     refuse_launch("kernel " + function_name(kernel.function, kernel.text) + why);
     return;
   }
+  if (counts_shared_accesses()) shape.counted_banks = &banks_of(current_architecture().name);
   try {
-    if (const auto failure = run_grid(shape, body)) {
+    std::vector<CountedSite> counted;
+    const auto failure = run_grid(shape, body, &counted);
+    add_shared_accesses(kernel.function, kernel.text, counted);
+    if (failure) {
       failure_report = report(function_name(kernel.function, kernel.text),
                               std::string(current_architecture().name), *failure);
       launch_failed = true;

@@ -31,6 +31,7 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
   meetings_.wave.resize(wave_functions_.size());
   ++barriers_;  // between the last workgroup's accesses and this one's
   shared_.reset(shape.shared_bytes, shape.architecture->wave_size);
+  start_counting();
   if (shape.schedule_seed) {
     random_.seed(*shape.schedule_seed + block_index.x + (std::uint64_t{block_index.y} << 21) +
                  (std::uint64_t{block_index.z} << 42));
@@ -63,7 +64,20 @@ std::optional<Failure> Workgroup::run(const LaunchShape& shape, const uint3& blo
     }
   }
   current_workgroup = nullptr;
+  if (counted_ != nullptr) failure_ ? counted_->abandon() : counted_->finish();
   return std::exchange(failure_, std::nullopt);
+}
+
+void Workgroup::start_counting() {
+  counted_ = nullptr;
+  if (shape_->counted_banks == nullptr) return;
+  if (!accesses_) accesses_ = std::make_unique<SharedAccesses>();
+  counted_ = accesses_.get();
+  counted_->start(*shape_->counted_banks, lane_count_, wave_size());
+}
+
+std::vector<CountedSite> Workgroup::take_counted() {
+  return accesses_ ? accesses_->take() : std::vector<CountedSite>();
 }
 
 void Workgroup::run_ready_lanes() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/platform/emulator/architecture.h"
+#include "kernels/platform/emulator/bank_conflicts.h"
 #include "kernels/platform/emulator/device_memory.h"
 #include "kernels/platform/emulator/lane.h"
 #include "kernels/platform/emulator/shared_memory.h"
@@ -28,6 +29,7 @@ struct LaunchShape {
   std::size_t shared_bytes = 0;
   const Architecture* architecture = &kArchitectures.front();
   std::optional<std::uint64_t> schedule_seed;  // of a random order of lanes; nothing: in order
+  const Banks* counted_banks = nullptr;        // of counting the accesses of shared memory; null: no counting
 
   std::size_t lanes() const { return std::size_t{block.x} * block.y * block.z; }  // of a workgroup
   std::uint64_t workgroups() const { return std::uint64_t{grid.x} * grid.y * grid.z; }
@@ -61,6 +63,10 @@ class Workgroup {
   const uint3& block_index() const { return block_index_; }
   SharedMemory& shared() { return shared_; }
   DeviceMemory& device() { return device_; }
+  SharedAccesses* counted() { return counted_; }  // null where the launch does not count them
+
+  /// What its workgroups have counted since the last call.
+  std::vector<CountedSite> take_counted();
 
  private:
   struct LaneRange {
@@ -68,6 +74,7 @@ class Workgroup {
     std::size_t end;
   };
 
+  void start_counting();
   static void lane_entry();
   void run_ready_lanes();
   bool meet();  // lets lanes go on that have all come where they meet; false where nobody can go on
@@ -102,6 +109,8 @@ class Workgroup {
   std::optional<Failure> failure_;
   std::mt19937_64 random_;
   FiberContext scheduler_;
+  std::unique_ptr<SharedAccesses> accesses_;  // once a launch has counted
+  SharedAccesses* counted_ = nullptr;         // those, while one does
   SharedMemory shared_;
   DeviceMemory& device_ = DeviceMemory::instance();
 };

@@ -80,8 +80,13 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   return packed;
 }
 
-/// This lane's number in its wave. Asked for anew each time: what is computed of it is not kept in registers
-/// from one use to a far one.
+/// This thread's number in the workgroup, and the lane's in its wave. Asked for anew each time: what is
+/// computed of it is not kept in registers from one use to a far one.
+__device__ __forceinline__ int current_thread() {
+  int thread;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+  return thread;
+}
 template <int kWave>
 __device__ __forceinline__ int current_lane_of() {
   int lane;

@@ -73,7 +73,7 @@ TEST(Plan, OnTheCpuTakesTheReferencesKernels) {
 TEST(Plan, RefusesARunsOptionsThatMeanNothingToASweep) {
   for (const std::string option :
        {"--random", "--save", "--save-on-failure", "--format", "--check-determinism", "--warmup", "--repeat",
-        "--verbose", "--load", "--version"}) {
+        "--verbose", "--load", "--version", "--emulator-stats"}) {
     EXPECT_EQ(refusal_of({option, "1"}),
               option + ": not an option of bench; allowed in a run, without the word bench");
     EXPECT_THAT(refusal_of({option + "=1"}), StartsWith(option + ": not an option of bench"));

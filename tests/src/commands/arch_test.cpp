@@ -73,6 +73,7 @@ TEST(ArchTest, WhatIsNotAllowedIsBadUsage) {
   EXPECT_THAT(message(with(kSmall, {"--hdim", "0"})), StartsWith("fmha_bwd: --hdim: 0 is not in"));
   EXPECT_THAT(message(with(kSmall, {"--nix"})), StartsWith("fmha_bwd: --nix: no such option"));
   EXPECT_THAT(message(with(kSmall, {"--save", "x", "--mask", "no_mask"})), StartsWith("fmha_bwd: --save: "));
+  EXPECT_THAT(message(with(kSmall, {"--emulator-stats"})), StartsWith("fmha_bwd: --emulator-stats: "));
   EXPECT_THAT(message(with(kSmall, {"--verify", "none"})), StartsWith("fmha_bwd: --verify: "));
   EXPECT_THAT(message({"--device", "emulator", "--random", "3"}), StartsWith("fmha_bwd: --random: "));
   EXPECT_THAT(message({"--device", "emulator", "--version"}), StartsWith("fmha_bwd: --version: "));

@@ -86,6 +86,12 @@ TEST(CsvReport, HoldsTheNumbersOfTheRun) {
   EXPECT_EQ(fields["command"], "fmha_bwd --mask bottom_right --batch 1 --nhead 2");
 }
 
+TEST(CsvReport, HasTheSumOfBankConflictsWhereTheyWereCounted) {
+  EXPECT_EQ(row(counted_run(), 0)["bank_conflicts"], "670");
+  EXPECT_EQ(row(counted_run(), 1)["bank_conflicts"], "0");
+  EXPECT_EQ(row(sample_run(), 0)["bank_conflicts"], "");
+}
+
 TEST(CsvReport, HasColumnsForEveryGradientAndFeature) {
   RunResult run = full_run();
   make_grouped(run.problem, {4, 0}, {3, 2});

@@ -54,6 +54,16 @@ TEST(JsonReport, ParsesBackToTheNumbersOfTheRun) {
   EXPECT_EQ(mask["command"], "fmha_bwd --mask bottom_right --batch 1 --nhead 2");
 }
 
+TEST(JsonReport, HoldsWhatTheEmulatorCounted) {
+  const Json masks = Json::parse(json_report(counted_run()))["masks"];
+  ASSERT_EQ(masks[0]["emulator_stats"].size(), 3U);
+  EXPECT_EQ(masks[0]["emulator_stats"][1], Json::parse(R"({"kernel": "fmha_bwd::k<fmha_bwd::Half, 128>",
+      "function": "fmha_bwd::add", "line": "kernels/tile.h:12", "kind": "atomic", "bytes": 4,
+      "accesses": 20, "phases": 20, "conflicts": 620})"));
+  EXPECT_EQ(masks[1]["emulator_stats"], Json::array());
+  EXPECT_TRUE(Json::parse(json_report(sample_run()))["masks"][0]["emulator_stats"].is_null());
+}
+
 TEST(JsonReport, HoldsTheWholeProblem) {
   RunResult run = full_run();
   make_grouped(run.problem, {4, 0}, {3, 2});

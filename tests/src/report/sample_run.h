@@ -138,6 +138,21 @@ inline RunResult third_opinion_run() {
   return run;
 }
 
+/// With --emulator-stats; under bottom_right no kernel has accessed shared memory.
+inline RunResult counted_run() {
+  RunResult run = sample_run();
+  run.arch = "gfx942";
+  run.emulated = true;
+  run.masks.erase(run.masks.begin());
+  run.masks.front().emulator_stats = {
+      {"fmha_bwd::k<fmha_bwd::Half, 128>", "fmha_bwd::load<64>", "kernels/k.hip:7", "write", 16, 100, 800,
+       50},
+      {"fmha_bwd::k<fmha_bwd::Half, 128>", "fmha_bwd::add", "kernels/tile.h:12", "atomic", 4, 20, 20, 620},
+      {"fmha_bwd::l", "int fmha_bwd::U<int>::f<&fmha_bwd::P::x, 4>", "kernels/tile.h:9", "read", 8, 3, 6, 0}};
+  run.masks.back().emulator_stats.emplace();
+  return run;
+}
+
 /// As with --verify none.
 inline RunResult unverified_run() {
   RunResult run = sample_run();

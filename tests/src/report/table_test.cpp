@@ -321,6 +321,25 @@ Determinism  the gradients' bits in 3 passes on the same inputs
   EXPECT_THAT(allowed, Not(HasSubstr("Failures")));
 }
 
+TEST(TableReport, ShowsWhereSharedMemoryIsAccessedAndWhatThatCosts) {
+  EXPECT_THAT(table_report(counted_run(), {}), HasSubstr(R"(
+Shared memory  accesses of the emulated waves, and conflicts of banks
+  top_left
+  kernel and line      function  kind    bytes  accesses  cycles  conflicts  per access
+  ─────────────────────────────────────────────────────────────────────────────────────
+  k<Half, 128>                   total               120     820        670       5.583
+    kernels/k.hip:7    load<64>  write      16       100     800         50         0.5
+    kernels/tile.h:12  add       atomic      4        20      20        620          31
+  l                              total                 3       6          0           0
+    kernels/tile.h:9   f<&x, 4>  read        8         3       6          0           0
+
+  bottom_right
+  no access
+  cycles are those of accesses without conflicts; each conflict is one cycle more
+)"));
+  EXPECT_THAT(table_report(sample_run(), {}), Not(HasSubstr("Shared memory")));
+}
+
 TEST(TableReport, PutsPicturesBesideOneAnotherWhereTheyFit) {
   RunResult run = sample_run();
   run.problem.seqlen_q = 128;

@@ -17,6 +17,7 @@
 // (CMakeLists.txt); see instrumentation.cpp.
 //
 // matrix_core.h has the matrix instructions of the architectures, and NVIDIA's asynchronous copies.
+// shared_access_counts.h has launches count their accesses of shared memory, and conflicts of its banks.
 //
 // The environment's FMHA_BWD_EMULATOR_THREADS limits the threads, and FMHA_BWD_EMULATOR_SEED makes the order
 // of workgroups and lanes a random one; launch.h has both as functions.

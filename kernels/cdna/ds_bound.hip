@@ -1,0 +1,64 @@
+// The largest norms of rows of dO and V, from which stage 2 scales dS: gfx90a's matrix cores take subnormal
+// fp16 for zero, and a dS of long sequences is all subnormal.
+//
+//   |dP_ij| <= |dO_i| |V_j|,  |D_i| <= max_j |dP_ij| / (1 - p)  with dropout p,  P <= 1
+//
+// Bound by memory: it reads dO and V once. 16 threads share a row, as in kernels/simt/dot_do_o.hip; a
+// workgroup has 16 rows of one head of one sequence. No shared memory.
+#include "kernels/cdna/ds_bound.h"
+
+#include "kernels/simt/launch.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna {
+namespace {
+
+using simt::kSide;
+using simt::kThreads;
+
+struct LargestNormArguments {
+  View<const Half> rows;  // [batch, heads, rows, hdim_v]
+  SequenceTable sequences;
+  int heads;
+  unsigned tiles;  // of kSide rows, of the longest sequence
+  bool are_keys;
+  int* largest;  // a float's bits: those of positive floats have the order of the floats
+};
+
+__global__ __launch_bounds__(kThreads) void largest_norm_kernel(LargestNormArguments a) {
+  constexpr int kPackSize = Pack<Half>::kSize;
+  const simt::RowOfTile at = simt::row_of_tile(blockIdx.x, a.tiles, a.heads);
+  const Sequence sequence = a.sequences.at(at.sequence);
+  const auto rows = a.are_keys ? a.rows.keys(sequence, at.head) : a.rows.queries(sequence, at.head);
+  float sum = 0.0F;
+  if (at.row < rows.rows) {
+    const Half* const row = rows.row(at.row);
+    for (int column = static_cast<int>(threadIdx.x) % kSide * kPackSize; column < rows.columns;
+         column += kSide * kPackSize) {
+      const Pack<Half> pack = *reinterpret_cast<const Pack<Half>*>(row + column);
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < kPackSize; ++i) sum += to_float(pack.elements[i]) * to_float(pack.elements[i]);
+    }
+  }
+  sum = simt::row_sum(sum);
+  if (threadIdx.x % kSide == 0 && sum > 0.0F) atomicMax(a.largest, std::bit_cast<int>(sum));
+}
+
+}  // namespace
+
+void launch_ds_bound(const Problem& p, const DeviceTensors& t, float* norms, hipStream_t stream) {
+  FMHA_BWD_HIP(hipMemsetAsync(norms, 0, kNormsBytes, stream));
+  for (const bool are_keys : {false, true}) {
+    const std::int64_t tiles = divided_up(are_keys ? p.seqlen_k : p.seqlen_q, kSide);
+    const std::int64_t heads = are_keys ? p.nhead_k : p.nhead_q;
+    const TensorId id = are_keys ? TensorId::v : TensorId::d_o;
+    const LargestNormArguments arguments = {view_of<const Half>(are_keys ? t.v : t.d_o, id, p),
+                                            simt::sequence_table(p, t),
+                                            static_cast<int>(heads),
+                                            static_cast<unsigned>(tiles),
+                                            are_keys,
+                                            reinterpret_cast<int*>(norms + (are_keys ? 1 : 0))};
+    simt::launch(largest_norm_kernel, tiles * p.batch * heads, 0, stream, arguments);
+  }
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna
