@@ -40,9 +40,18 @@ struct Unit {
   /// Makes the compiler finish sums before it reads what comes later, where that takes too many registers.
   __device__ static __forceinline__ void finish_here(float (&/*sums*/)[kSums]) {}
 
+  // Of gfx950's 64 banks, as of 32, each is to be touched once. Lanes that are served together have, of 16
+  // rows in four sets of four: reads of rows, sets 0, 3 and of the next granule 1, 2, or 0 and of the next 1;
+  // reads of columns and writes of dS, rows that are four apart.
   template <int kGranules>
   __device__ static __forceinline__ int swizzle(int row) {
-    return row % (kGranules < 16 ? 8 : 16);  // gfx950 has 64 banks
+    const int of_eight = row % 4 | (row / 4 ^ row / 8) % 2 * 4;
+    return kGranules < 16 ? of_eight : of_eight | row / 4 % 2 * 8;
+  }
+  /// Rows of 128 bytes: bits 0 and 2 change places, so that rows four apart are in different halves.
+  template <int kGranules>
+  __device__ static __forceinline__ int place(int row) {
+    return kGranules < 16 ? (row & ~5) | row % 2 * 4 | row / 4 % 2 : row;
   }
 
   __device__ static __forceinline__ constexpr int owner_index(int /*r*/) { return 0; }
@@ -77,7 +86,7 @@ struct Unit {
     return operand_of(
         *reinterpret_cast<const uint4*>(tile.granule(first_row, lane() % 16, 4 * step + lane() / 16)));
   }
-  __device__ static __forceinline__ Operand operand_of(const uint4& granule) {
+  __device__ static __forceinline__ Operand operand_of(uint4 granule) {
     return {{granule.x, granule.y, granule.z, granule.w}};
   }
 

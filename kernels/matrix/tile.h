@@ -1,8 +1,9 @@
 // Tiles of 16-bit elements in shared memory, and their way there.
 //
 // A tile is row-major and cut into granules of 16 bytes, its unit of moving. Granule g of a row stands at
-// g ^ s(row), where s is the unit's: eight rows below one another then have a granule in eight different
-// places of 128 bytes, so that reads of rows, reads of columns and the writes of dS touch every bank once.
+// g ^ s(row), where s is the unit's, and rows within 16 may have other places: eight rows below one another
+// then have a granule in eight different places of 128 bytes, so that reads of rows, reads of columns and the
+// writes of dS touch every bank once.
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -28,7 +29,8 @@ struct Tile {
 
   /// A granule of row `first_row + row`; first_row is a multiple of 16, where swizzles begin anew.
   __device__ __forceinline__ std::byte* granule(int first_row, int row, int index) const {
-    return start + first_row * kRowBytes + ((row * kRowBytes | swizzle(row) * 16) ^ index * 16);
+    return start + first_row * kRowBytes +
+           ((Unit::template place<kGranules>(row) * kRowBytes | swizzle(row) * 16) ^ index * 16);
   }
   /// An element's address.
   __device__ __forceinline__ std::byte* element(int first_row, int row, int column) const {

@@ -43,6 +43,11 @@ struct Unit {
     return row % 8;
   }
 
+  template <int kGranules>
+  __device__ static __forceinline__ int place(int row) {
+    return row;
+  }
+
   // Of a block of scores, owner rows by walked rows.
   __device__ static __forceinline__ constexpr int owner_index(int r) { return r / 2 % 2; }
   __device__ __forceinline__ int owner(int index) const { return lane() / 4 + 8 * index; }

@@ -46,6 +46,11 @@ struct Unit {
     return (row / 2 % 4 | row % 2 * 4) ^ row / 8 % 2 * 4;
   }
 
+  template <int kGranules>
+  __device__ static __forceinline__ int place(int row) {
+    return row;
+  }
+
   __device__ static __forceinline__ constexpr int owner_index(int /*r*/) { return 0; }
   __device__ __forceinline__ int owner(int /*index*/) const { return lane() % 16; }
   __device__ __forceinline__ int row(int r) const {
