@@ -73,6 +73,7 @@ void print_hopper() {
 
 int main() {
   print_matrix<kernels::cdna::Traits>("gfx9", "cdna");
+  std::puts("gfx,cdna,largest_norm_kernel,0");
   print_matrix<kernels::rdna::Of<false>>("gfx11", "rdna");
   print_matrix<kernels::rdna::Of<true>>("gfx12", "rdna");
   print_matrix<kernels::mma::Traits>("sm_", "mma");
