@@ -174,7 +174,8 @@ def faults_of(table, built, complete=False):
             continue
         before = expected.pop(key_of(row))
         if row["compiler"] != before["compiler"]:
-            remark = f"{row['arch']}: only spills are checked: {row['compiler']}, and the table has {before['compiler']}"
+            compilers = f"{row['compiler']}, and the table has {before['compiler']}"
+            remark = f"{row['arch']}: only spills are checked: {compilers}"
             remarks += [remark] if remark not in remarks else []
             continue
         worse = [column for column in NEEDS if row[column] > before[column] and column != "spilled"]
