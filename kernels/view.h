@@ -18,10 +18,6 @@ struct Rows {
   int columns;
 
   FMHA_BWD_HOST_DEVICE T* row(int index) const { return data + static_cast<std::int64_t>(index) * stride; }
-  /// The same rows, `elements` elements further on.
-  FMHA_BWD_HOST_DEVICE Rows after(std::int64_t elements) const {
-    return {data + elements, rows, stride, columns};
-  }
 };
 
 /// A tensor on the device, [batch, head, row, column], columns contiguous. Strides count elements. Rows of a

@@ -59,8 +59,11 @@ def lines_of(command, environment=None):
 
 
 def family_of(name):
-    """"simt" of a demangled fmha_bwd::nvidia::simt::kernel<...>; "-" where no namespace of the platform holds it."""
-    found = re.match(r"(?:void )?fmha_bwd::\w+::(\w+)::", name.replace("(anonymous namespace)::", ""))
+    """"simt" of a demangled fmha_bwd::nvidia::simt::kernel<...>, "mma" of fmha_bwd::nvidia::matrix::kernel<
+    fmha_bwd::nvidia::mma::Traits, ...>; "-" where no namespace of the platform holds it."""
+    name = name.replace("(anonymous namespace)::", "")
+    found = re.match(r"(?:void )?fmha_bwd::\w+::matrix::\w+<fmha_bwd::\w+::(\w+)::", name)
+    found = found or re.match(r"(?:void )?fmha_bwd::\w+::(\w+)::", name)
     return found[1] if found else "-"
 
 

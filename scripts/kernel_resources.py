@@ -64,9 +64,11 @@ def demangled(names):
 
 
 def short_name(name):
-    """Of a demangled name, without what all of them share: namespaces and the argument list."""
+    """Of a demangled name, without what all of them share: namespaces and the argument list. Matrix kernels lose their
+    family's traits, the first template argument, and the sizes that follow from the others, the last."""
     name = re.sub(r"\((?!anonymous).*", "", name.replace("(anonymous namespace)::", "").removeprefix("void "))
-    return re.sub(r"fmha_bwd::(?:\w+::)*", "", name)
+    name = re.sub(r"fmha_bwd::(?:\w+::)*", "", name)
+    return re.sub(r"^(\w+)<(?:Traits|Of<\w+>), (.*), (?:Backward|Forward)<.*>$", r"\1<\2>", name)
 
 
 def readable(names):
@@ -105,12 +107,16 @@ def collect_remarks(folder, family=""):
     return rows
 
 
-def print_table(rows):
-    cells = [COLUMNS] + [[str(row.get(column, "-")) for column in COLUMNS] for row in rows]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(COLUMNS))]
+def print_cells(cells, left):
+    """Lines of cells, the first `left` columns aligned to the left and the others to the right."""
+    widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
     for line in cells:
-        print("  ".join(cell.ljust(width) if i < 4 else cell.rjust(width)
+        print("  ".join(cell.ljust(width) if i < left else cell.rjust(width)
                         for i, (cell, width) in enumerate(zip(line, widths))).rstrip())
+
+
+def print_table(rows):
+    print_cells([COLUMNS] + [[str(row.get(column, "-")) for column in COLUMNS] for row in rows], left=4)
     print("\n" + LEGEND)
 
 

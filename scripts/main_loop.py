@@ -18,27 +18,89 @@ def main_loop(code):
     loop's entries (Steensgaard's nesting), so that code which stands elsewhere and jumps back, as a wait's slow path
     does, counts as the loop's own and as no loop around it.
     """
-    if not any(instruction.is_matrix for instruction in code):
-        return 0, 0
     blocks, successors = control_flow(code)
-    predecessors = [[] for _ in blocks]
-    for block, following in enumerate(successors):
-        for other in following:
-            predecessors[other].append(block)
+    loop = main_loop_blocks(blocks, successors)
+    inside = [instruction for block in loop for instruction in blocks[block]]
+    return sum(instruction.is_matrix for instruction in inside), len(inside)
+
+
+def main_loop_blocks(blocks, successors):
+    """The blocks of the main loop; nothing where no loop has matrix instructions."""
+    if not any(instruction.is_matrix for block in blocks for instruction in block):
+        return set()
+    predecessors = predecessors_of(successors)
+
+    def matrix_in(loop):
+        return sum(instruction.is_matrix for block in loop for instruction in blocks[block])
 
     def best_loop(blocks_left):
-        best = 0, 0
+        best = set()
         for loop in cycles(blocks_left, successors, predecessors):
-            entries = {block for block in loop if not loop.issuperset(predecessors[block])}
-            found = best_loop(loop - (entries or {min(loop)}))
-            if found[0] == 0:
-                inside = [instruction for block in loop for instruction in blocks[block]]
-                found = sum(instruction.is_matrix for instruction in inside), len(inside)
-            if found[0] > best[0]:
+            found = best_loop(loop - entries_of(loop, predecessors))
+            if matrix_in(found) == 0:
+                found = loop
+            if matrix_in(found) > matrix_in(best):
                 best = found
         return best
 
     return best_loop(set(range(len(blocks))))
+
+
+def main_path(code, matters):
+    """The instructions of one way round the main loop, in order; nothing where there is no such loop.
+
+    Of all ways that pass no block twice it is the one with most instructions that matter, as the function `matters`
+    says of each, and of these the one with fewest others.
+    """
+    blocks, successors = control_flow(code)
+    loop = main_loop_blocks(blocks, successors)
+    if not loop:
+        return []
+    entries = entries_of(loop, predecessors_of(successors))
+    start = min(entries)
+
+    # Blocks in an order in which each comes before those that follow it, but for the edges that lead back.
+    order, seen, stack = [], {start}, [(start, iter(sorted(successors[start] & loop)))]
+    while stack:
+        block, following = stack[-1]
+        other = next((other for other in following if other not in seen), None)
+        if other is None:
+            order.append(block)
+            stack.pop()
+        else:
+            seen.add(other)
+            stack.append((other, iter(sorted(successors[other] & loop))))
+    place = {block: i for i, block in enumerate(reversed(order))}
+
+    best = {}  # by block, the value of the best way from there to the loop's start, and its next block
+    for block in order:
+        mattering = sum(matters(instruction) for instruction in blocks[block])
+        own = mattering, mattering - len(blocks[block])
+        ways = [((0, 0), None)] if start in successors[block] else []
+        ways += [(best[other][0], other) for other in successors[block] & loop
+                 if other in best and place[other] > place[block]]
+        if ways:
+            value, following = max(ways, key=lambda way: (way[0], way[1] is None, way[1] or 0))
+            best[block] = tuple(map(sum, zip(own, value))), following
+
+    path, block = [], start if start in best else None
+    while block is not None:
+        path += blocks[block]
+        block = best[block][1]
+    return path
+
+
+def predecessors_of(successors):
+    predecessors = [[] for _ in successors]
+    for block, following in enumerate(successors):
+        for other in following:
+            predecessors[other].append(block)
+    return predecessors
+
+
+def entries_of(loop, predecessors):
+    """The blocks of a loop that are entered from outside; its first where none is."""
+    return {block for block in loop if not loop.issuperset(predecessors[block])} or {min(loop)}
 
 
 def control_flow(code):

@@ -32,9 +32,20 @@ struct Traits {
   }
   static std::int64_t shared_bytes(std::string_view /*arch*/) { return 64 * 1024; }
   static matrix::Launches launches();
-  /// Of ds_bound.h's norms, for fp16 on gfx90a: it flushes subnormal numbers.
+  /// Bytes of shared memory of stage 2.
+  template <class T, int kHeadDim>
+  static constexpr std::int64_t backward_bytes(bool /*plain*/) {
+    return Backward<T, kHeadDim, true>::kSharedBytes;
+  }
+  /// What `body.template operator()<Sizes>()` returns.
+  template <class Body>
+  static auto with_sizes(std::string_view /*arch*/, const Body& body) {
+    return body.template operator()<Traits>();
+  }
+  /// norms.h's, for fp16 on gfx90a: it flushes subnormal numbers.
   static std::size_t scratch_bytes(const Problem& problem);
-  static void prepare(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
+  static void prepare_forward(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
+  static void prepare_backward(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna

@@ -24,6 +24,7 @@ struct Unit {
   static constexpr int kSums = 4;
   static constexpr int kOwners = 1;
   static constexpr int kGroup = 4;
+  static constexpr bool kScalesInputs = std::is_same_v<T, Half>;  // gfx90a takes subnormal fp16 for zero
   static constexpr bool kCopiesAsync = false;
 
   struct Operand {
@@ -88,6 +89,12 @@ struct Unit {
   }
   __device__ static __forceinline__ Operand operand_of(uint4 granule) {
     return {{granule.x, granule.y, granule.z, granule.w}};
+  }
+
+  template <int kColumns>
+  __device__ __forceinline__ Operand walked_rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                                 int step) const {
+    return rows(tile, first_row, step);
   }
 
   template <bool kOfScores, int kBlocks, int kColumns>

@@ -2,8 +2,13 @@
 #include "kernels/hopper/dq_dk_dv.h"
 
 #include "kernels/hopper/launch.h"
+#include "kernels/hopper/shared_bytes.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+
+int dq_dk_dv_shared_bytes(int hdim) {
+  return static_cast<int>(hdim == 64 ? sizeof(SharedMemory<64>) : sizeof(SharedMemory<128>));
+}
 
 void launch_dq_dk_dv(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {

@@ -14,6 +14,7 @@
 #include "kernels/hopper/launch.h"
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/ptx/wgmma.h"
+#include "kernels/hopper/shared_bytes.h"
 #include "kernels/hopper/tile_out.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
@@ -215,6 +216,10 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
 }
 
 }  // namespace
+
+int forward_shared_bytes(int hdim) {
+  return static_cast<int>(hdim == 64 ? sizeof(ForwardShared<64>) : sizeof(ForwardShared<128>));
+}
 
 void launch_forward(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {

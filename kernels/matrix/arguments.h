@@ -1,11 +1,11 @@
 // What the matrix kernels of one problem are told, and where the accumulator of dQ stands.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include "base/divided_up.h"
+#include "kernels/matrix/input_scales.h"
 #include "kernels/scores.h"
 #include "kernels/view.h"
 
@@ -36,7 +36,7 @@ struct Arguments {
   std::int64_t slice;   // floats from one slice to the next; 0 where all blocks add to the same
   int slices;           // key tiles n, n + slices, .. are one block's
   std::int64_t plane_tiles;
-  const float* ds_norms;  // [2], see ds_scale; nullptr where dS is taken as it is
+  const float* norms;  // [kNorms], see input_scales.h; nullptr where nothing is scaled
   Scores<T> scores;
   SequenceTable sequences;
   MaskRule mask;
@@ -47,16 +47,9 @@ struct Arguments {
   bool grouped;
 };
 
-/// What dS is multiplied by before it is rounded, and dQ and dK divided by: a power of two with which no |dS|
-/// exceeds 2^15. ds_norms has the squares of the largest norms of a row of dO and of a row of V;
-/// kernels/cdna/ds_bound.hip has why, and the bound of dP and D.
 template <class T>
-__device__ __forceinline__ float ds_scale(const Arguments<T>& a) {
-  if (a.ds_norms == nullptr) return 1.0F;
-  const float bound = 2.0F * a.scores.draws.keep_scale * sqrtf(a.ds_norms[0]) * sqrtf(a.ds_norms[1]);
-  if (!(bound > 0.0F && bound < INFINITY)) return 1.0F;
-  const float exponent = 15.0F - ceilf(log2f(bound));
-  return exp2f(fminf(fmaxf(exponent, -15.0F), 60.0F));
+__device__ __forceinline__ InputScales input_scales(const Arguments<T>& a) {
+  return InputScales(a.norms, a.scores.draws.keep_scale);
 }
 
 /// The accumulator of dQ has a plane of tiles of kM queries for each head of each batch index. In group mode

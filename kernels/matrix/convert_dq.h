@@ -30,7 +30,8 @@ __global__ __launch_bounds__(B::kThreads) void convert_dq_kernel(Arguments<T> a)
   const float* const from = a.dq_acc + (place * B::kWaves + wave) * B::kDqWaveFloats;
   const int first_row = wave / B::kDqColumnWaves * 16 * B::kDqRowBlocks;
   const int first_column = wave % B::kDqColumnWaves * B::kDqColumns;
-  const float factor = a.scores.scale / ds_scale(a);
+  const InputScales scales = input_scales(a);
+  const float factor = a.scores.scale / (scales.ds * scales.k);
   FMHA_BWD_UNROLL_BY(2)
   for (int n = 0; n < B::kDqWaveFloats / 256; ++n) {
     const int row = first_row + n / (B::kDqColumns / 16) * 16;

@@ -24,6 +24,7 @@
 #pragma once
 
 #include "kernels/matrix/keys.h"
+#include "kernels/matrix/products.h"
 #include "kernels/matrix/store.h"
 #include "kernels/matrix/walk.h"
 
@@ -52,14 +53,14 @@ class KeyTileWalk {
         wave_(uniform(static_cast<int>(threadIdx.x) / Unit::kWave)),
         key_wave_(wave_ / B::kColumnWaves),
         first_column_(wave_ % B::kColumnWaves * B::kColumns),
-        q_(a.q.queries(sequence, head_of(0))),
-        d_o_(a.d_o.queries(sequence, head_of(0))),
+        q_(a.q.queries(sequence, head_of(0)).data),
+        d_o_(a.d_o.queries(sequence, head_of(0)).data),
         lse_rows_(a.lse.queries(sequence, head_of(0)).data),
         d_rows_(a.d.queries(sequence, head_of(0)).data),
         dq_acc_(dq_acc +
                 AccPlace::first_tile(a, sequence, sequence_index, head_of(0), B::kM) * kDqTileFloats +
                 wave_ * B::kDqWaveFloats),
-        ds_scale_(ds_scale(a)),
+        scales_(input_scales(a)),
         keys_(shared) {}
 
   __device__ __forceinline__ void run(const Rows<const T>& k, const Rows<const T>& v, const Rows<T>& dk_rows,
@@ -81,11 +82,11 @@ class KeyTileWalk {
     Gradients dk = {};
     Gradients dv = {};
     if (walk.visits() > 0) {
-      keys_.load(unit, k, v, first_key_, wave_);
+      keys_.load(unit, k, v, first_key_, wave_, scales_);
       visit_all(walk, dk, dv);
     }
-    const float dv_factor = kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale;
-    store(dk_rows, dk, a_.scores.scale / ds_scale_);
+    const float dv_factor = (kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale) / scales_.d_o;
+    store(dk_rows, dk, a_.scores.scale / (scales_.ds * scales_.q));
     store(dv_rows, dv, dv_factor);
   }
 
@@ -119,11 +120,16 @@ class KeyTileWalk {
     return reinterpret_cast<float*>(shared_ + B::kDAt + stage * B::kRowBytes);
   }
 
+  /// The queries of the visit's head; `first` is the group's first head's.
+  __device__ __forceinline__ Rows<const T> rows_of(const View<const T>& view, const T* first,
+                                                   const Visit& visit) const {
+    return {first + visit.member * view.head_stride, seqlen_q_, view.row_stride, view.columns};
+  }
   /// Begins to load a tile of Q, dO, LSE and D.
   __device__ __forceinline__ void begin(const Visit& visit, int stage) {
     const int first_query = visit.tile * B::kM;
-    q_loader_.begin(q_tile(stage), q_.after(visit.member * a_.q.head_stride), first_query);
-    d_o_loader_.begin(d_o_tile(stage), d_o_.after(visit.member * a_.d_o.head_stride), first_query);
+    q_loader_.begin(q_tile(stage), rows_of(a_.q, q_, visit), first_query);
+    d_o_loader_.begin(d_o_tile(stage), rows_of(a_.d_o, d_o_, visit), first_query);
     Unit::commit_loads();
     const int row = current_thread();
     if (row >= B::kM) return;
@@ -133,13 +139,13 @@ class KeyTileWalk {
   }
 
   __device__ __forceinline__ void finish(int stage) {
-    q_loader_.finish(q_tile(stage));
-    d_o_loader_.finish(d_o_tile(stage));
+    q_loader_.finish(q_tile(stage), scales_.q);
+    d_o_loader_.finish(d_o_tile(stage), scales_.d_o);
     Unit::wait_for_loads();
     const int row = current_thread();
     if (row >= B::kM) return;
     lse_of(stage)[row] = kPlain ? lse_ * kLog2E - static_cast<float>(kPShift<T>) : lse_;
-    d_of(stage)[row] = kPlain ? d_ * (kUnshift * ds_scale_) : d_;
+    d_of(stage)[row] = kPlain ? d_ * (kUnshift * scales_.ds) : d_;
   }
 
   __device__ __forceinline__ void visit_all(const Walk& walk, Gradients& dk, Gradients& dv) {
@@ -154,7 +160,7 @@ class KeyTileWalk {
       const Visit next = walk.after(visit);
       if (v + 1 < visits && !B::kLoadsLate) begin(next, (v + 1) % B::kStages);
       differentiate(visit, walk.is_cut(visit.tile), stage, v % 2, dk, dv);
-      if (v > 0) add_dq(before, (v + 1) % 2);
+      if (v > 0) add_dq_of(before, (v + 1) % 2);
       if (v + 1 < visits) {
         if (B::kLoadsLate) begin(next, (v + 1) % B::kStages);
         if (B::kStages == 1) __syncthreads();
@@ -164,7 +170,7 @@ class KeyTileWalk {
       before = visit;
       visit = next;
     }
-    add_dq(before, (visits + 1) % 2);
+    add_dq_of(before, (visits + 1) % 2);
   }
 
   /// P, dS, dV and dK of a tile of queries.
@@ -173,20 +179,10 @@ class KeyTileWalk {
     const Unit unit(current_lane_of<Unit::kWave>());
     Scores s = {};
     Scores dp = {};
-    FMHA_BWD_UNROLL
-    for (int step = 0; step < B::kSteps; ++step) {
-      Operand keys[B::kOwnerBlocks];
-      FMHA_BWD_UNROLL
-      for (int b = 0; b < B::kOwnerBlocks; ++b) keys[b] = keys_.k_rows(unit, key_wave_, b, step);
-      multiply_walked(unit, s, keys, q_tile(stage), step);
-    }
-    FMHA_BWD_UNROLL
-    for (int step = 0; step < B::kSteps; ++step) {
-      Operand keys[B::kOwnerBlocks];
-      FMHA_BWD_UNROLL
-      for (int b = 0; b < B::kOwnerBlocks; ++b) keys[b] = keys_.v_rows(unit, key_wave_, b, step);
-      multiply_walked(unit, dp, keys, d_o_tile(stage), step);
-    }
+    add_scores(
+        unit, s, [&](int b, int step) { return keys_.k_rows(unit, key_wave_, b, step); }, q_tile(stage));
+    add_scores(
+        unit, dp, [&](int b, int step) { return keys_.v_rows(unit, key_wave_, b, step); }, d_o_tile(stage));
     if constexpr (kPlain) {
       plain_gradients(unit, s, dp, visit, is_cut, stage);
     } else {
@@ -206,53 +202,19 @@ class KeyTileWalk {
         unit.store_ds(ds_tile(buffer), ds[chunk], chunk * Unit::kDepth, key_wave_ * B::kWaveKeys);
       }
     }
-    multiply_owned(unit, dv, p, d_o_tile(stage));
-    multiply_owned(unit, dk, ds, q_tile(stage));
-  }
-
-  /// Scores of the wave's keys with all of a tile's queries, over kDepth columns.
-  __device__ static __forceinline__ void multiply_walked(const Unit& unit, Scores& scores,
-                                                         const Operand (&keys)[B::kOwnerBlocks],
-                                                         const typename B::QueryTile& tile, int step) {
     FMHA_BWD_UNROLL
-    for (int w = 0; w < B::kWalkBlocks; ++w) {
-      const Operand queries = unit.rows(tile, 16 * w, step);
-      FMHA_BWD_UNROLL
-      for (int b = 0; b < B::kOwnerBlocks; ++b) {
-        float(&sums)[kSums] = scores[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
-        Unit::multiply_scores(sums, keys[b], queries);
-        Unit::finish_here(sums);
-      }
-    }
-  }
-
-  /// sums += left times a tile: dV of P and dO, dK of dS and Q.
-  __device__ __forceinline__ void multiply_owned(const Unit& unit, Gradients& sums, const Lefts& left,
-                                                 const typename B::QueryTile& tile) const {
+    for (int chunk = 0; chunk < B::kChunks; ++chunk)
+      add_weighted_rows(unit, dv, p[chunk], d_o_tile(stage), chunk * Unit::kDepth, first_column_);
     FMHA_BWD_UNROLL
-    for (int chunk = 0; chunk < B::kChunks; ++chunk) {
-      FMHA_BWD_UNROLL
-      for (int group = 0; group < B::kGroups; ++group) {
-        Operand right[B::kGroup];
-        unit.template columns<true>(right, tile, chunk * Unit::kDepth,
-                                    first_column_ + group * 16 * B::kGroup);
-        FMHA_BWD_UNROLL
-        for (int b = 0; b < B::kOwnerBlocks; ++b) {
-          FMHA_BWD_UNROLL
-          for (int t = 0; t < B::kGroup; ++t) {
-            Unit::multiply(sums[b][group][t], left[chunk][b], right[t]);
-            Unit::finish_here(sums[b][group][t]);
-          }
-        }
-      }
-    }
+    for (int chunk = 0; chunk < B::kChunks; ++chunk)
+      add_weighted_rows(unit, dk, ds[chunk], q_tile(stage), chunk * Unit::kDepth, first_column_);
   }
 
-  /// P 2^shift in place of the products of S, dS ds_scale in place of dP.
+  /// P 2^shift in place of the products of S, dS in place of dP.
   __device__ __forceinline__ void plain_gradients(const Unit& unit, Scores& s, Scores& dp, const Visit& visit,
                                                   bool is_cut, int stage) const {
-    const float scale_log2 = a_.scores.scale * kLog2E;
-    const float dp_scale = kUnshift * ds_scale_;
+    const float scale_log2 = a_.scores.scale * kLog2E / (scales_.q * scales_.k);
+    const float dp_scale = kUnshift * scales_.ds / (scales_.v * scales_.d_o);
     FMHA_BWD_UNROLL
     for (int w = 0; w < B::kWalkBlocks; ++w) {
       float lse[kSums];
@@ -283,6 +245,8 @@ class KeyTileWalk {
                                                    const Visit& visit, int stage) const {
     const HeadScores<T> scores =
         a_.scores.of(HeadPlace(index_, head_of(visit.member), a_.mask, seqlen_q_, seqlen_k_));
+    const float to_qk = 1.0F / (scales_.q * scales_.k);
+    const float to_dp = 1.0F / (scales_.v * scales_.d_o);
     // Kept P is packed without 1 / (1 - p), which dV is multiplied by at last.
     const float p_scale = static_cast<float>(1 << kPShift<T>) / a_.scores.draws.keep_scale;
     FMHA_BWD_UNROLL
@@ -301,53 +265,22 @@ class KeyTileWalk {
           const int i = Unit::owner_index(r);
           PairGradients pair = {};
           if (seen_by_[b][i].contains(query)) {
-            pair = scores.gradients(p[r], ds[r], lse[r], d[r], query, key(b, unit.owner(i)));
+            pair = scores.gradients(p[r] * to_qk, ds[r] * to_dp, lse[r], d[r], query, key(b, unit.owner(i)));
           }
           p[r] = pair.p * p_scale;
-          ds[r] = pair.dx * ds_scale_;
+          ds[r] = pair.dx * scales_.ds;
         }
       }
     }
   }
 
-  /// Adds this wave's part of dQ ds_scale / scale of a tile to the accumulator.
-  __device__ __forceinline__ void add_dq(const Visit& visit, int buffer) const {
+  __device__ __forceinline__ void add_dq_of(const Visit& visit, int buffer) const {
     const Unit unit(current_lane_of<Unit::kWave>());
-    const int first_query = wave_ / B::kDqColumnWaves * 16 * B::kDqRowBlocks;
     const int first_column = wave_ % B::kDqColumnWaves * B::kDqColumns;
-    float dq[B::kDqRowBlocks][B::kDqGroups][B::kDqGroup][kSums] = {};
-    FMHA_BWD_UNROLL
-    for (int step = 0; step < B::kKeySteps; ++step) {
-      Operand left[B::kDqRowBlocks];
-      FMHA_BWD_UNROLL
-      for (int i = 0; i < B::kDqRowBlocks; ++i)
-        left[i] = unit.ds_rows(ds_tile(buffer), first_query + 16 * i, step);
-      FMHA_BWD_UNROLL
-      for (int group = 0; group < B::kDqGroups; ++group) {
-        Operand right[B::kDqGroup];
-        keys_.k_columns(unit, right, step, group, first_column);
-        FMHA_BWD_UNROLL
-        for (int i = 0; i < B::kDqRowBlocks; ++i) {
-          FMHA_BWD_UNROLL
-          for (int t = 0; t < B::kDqGroup; ++t) {
-            Unit::multiply(dq[i][group][t], left[i], right[t]);
-            Unit::finish_here(dq[i][group][t]);
-          }
-        }
-      }
-    }
-    float* block = dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats;
-    FMHA_BWD_UNROLL
-    for (int i = 0; i < B::kDqRowBlocks; ++i) {
-      FMHA_BWD_UNROLL
-      for (int group = 0; group < B::kDqGroups; ++group) {
-        FMHA_BWD_UNROLL
-        for (int t = 0; t < B::kDqGroup; ++t) {
-          add_to_global<Unit::kWave>(block, unit.lane(), dq[i][group][t]);
-          block += 256;
-        }
-      }
-    }
+    add_dq<B>(
+        unit, ds_tile(buffer), wave_,
+        [&](auto& right, int step, int group) { keys_.k_columns(unit, right, step, group, first_column); },
+        dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats);
   }
 
   __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& gradients, float factor) const {
@@ -374,12 +307,12 @@ class KeyTileWalk {
   const int key_wave_;
   const int first_column_;
   // Of the group's first head.
-  const Rows<const T> q_;
-  const Rows<const T> d_o_;
+  const T* const q_;
+  const T* const d_o_;
   const float* const lse_rows_;
   const float* const d_rows_;
   float* const dq_acc_;
-  const float ds_scale_;
+  const InputScales scales_;
   Keys keys_;
   Loader q_loader_;
   Loader d_o_loader_;

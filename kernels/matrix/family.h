@@ -1,10 +1,12 @@
-// A family of matrix kernels, from its traits: the name, which architectures it takes, the sizes of its
-// tiles and its launches. D, dSink and dBias are those of the family simt.
+// A family of matrix kernels, from its traits: the name, which architectures it takes, and the sizes of its
+// tiles on each. D, dSink and dBias are those of the family simt.
 #pragma once
 
 #include <cmath>
 #include <limits>
 
+#include "kernels/current_arch.h"
+#include "kernels/matrix/forward_tiling.h"
 #include "kernels/matrix/launch.h"
 #include "kernels/simt/launch.h"
 #include "kernels/simt/simt.h"
@@ -24,7 +26,7 @@ class MatrixFamily final : public Family {
       return "its head dimensions are multiples of 8 up to 256";
     }
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
-    const std::int64_t needed = shared_bytes(p);
+    const std::int64_t needed = shared_bytes(p, arch);
     if (const std::int64_t limit = Traits::shared_bytes(arch); needed > limit) {
       return "it needs " + std::to_string(needed) + " bytes of shared memory, and " + std::string(arch) +
              " has " + std::to_string(limit);
@@ -39,7 +41,7 @@ class MatrixFamily final : public Family {
   }
 
   std::size_t dq_acc_bytes(const Problem& p) const override {
-    return with_backward(p, [&]<class B>() {
+    return with_backward(p, current_arch(), [&]<class B>() {
       return static_cast<std::size_t>(BackwardGrid<B>(p).acc_floats(p)) * sizeof(float);
     });
   }
@@ -47,7 +49,8 @@ class MatrixFamily final : public Family {
 
   void forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
-    Traits::launches().forward(problem, mask, tensors, stream);
+    Traits::prepare_forward(problem, tensors, stream);
+    launches().forward(problem, mask, tensors, stream);
   }
   void zero_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     FMHA_BWD_HIP(hipMemsetAsync(tensors.dq_acc, 0, dq_acc_bytes(problem), stream));
@@ -55,31 +58,41 @@ class MatrixFamily final : public Family {
   void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     simt::launch_dot_do_o(problem, tensors, stream);
     if (problem.sink) simt::launch_dsink(problem, tensors, stream);
-    Traits::prepare(problem, tensors, stream);
+    Traits::prepare_backward(problem, tensors, stream);
   }
   void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                 hipStream_t stream) const override {
-    const Launches launches = Traits::launches();
-    (problem.plain_scores() ? launches.plain_dq_dk_dv : launches.scored_dq_dk_dv)(problem, mask, tensors,
-                                                                                  stream);
+    const Launches all = launches();
+    (problem.plain_scores() ? all.plain_dq_dk_dv : all.scored_dq_dk_dv)(problem, mask, tensors, stream);
     if (problem.bias != BiasShape::none) simt::launch_dbias(problem, mask, tensors, stream);
   }
   void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
-    Traits::launches().convert_dq(problem, tensors, stream);
+    launches().convert_dq(problem, tensors, stream);
   }
 
  private:
+  static Launches launches() {
+    return Traits::with_sizes(current_arch(), [&]<class Sizes>() { return Sizes::launches(); });
+  }
   /// What `body.template operator()<B>()` returns, with the tiles of the problem.
   template <class Body>
-  static auto with_backward(const Problem& p, Body&& body) {
-    return with_types(p, [&]<class T, int kHeadDim>() {
-      return p.plain_scores()
-                 ? body.template operator()<typename Traits::template Backward<T, kHeadDim, true>>()
-                 : body.template operator()<typename Traits::template Backward<T, kHeadDim, false>>();
+  static auto with_backward(const Problem& p, std::string_view arch, const Body& body) {
+    return Traits::with_sizes(arch, [&]<class Sizes>() {
+      return with_types(p, [&]<class T, int kHeadDim>() {
+        return p.plain_scores()
+                   ? body.template operator()<typename Sizes::template Backward<T, kHeadDim, true>>()
+                   : body.template operator()<typename Sizes::template Backward<T, kHeadDim, false>>();
+      });
     });
   }
-  static std::int64_t shared_bytes(const Problem& p) {
-    return with_backward(p, [&]<class B>() { return std::int64_t{B::kSharedBytes}; });
+  static std::int64_t shared_bytes(const Problem& p, std::string_view arch) {
+    return Traits::with_sizes(arch, [&]<class Sizes>() {
+      return with_types(p, [&]<class T, int kHeadDim>() {
+        const std::int64_t backward = Sizes::template backward_bytes<T, kHeadDim>(p.plain_scores());
+        constexpr std::int64_t kForward = Forward<typename Sizes::template Unit<T>, kHeadDim>::kSharedBytes;
+        return backward > kForward ? backward : kForward;
+      });
+    });
   }
 };
 

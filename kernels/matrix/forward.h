@@ -16,30 +16,11 @@
 #pragma once
 
 #include "kernels/matrix/arguments.h"
+#include "kernels/matrix/forward_tiling.h"
 #include "kernels/matrix/store.h"
 #include "kernels/matrix/walk.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix {
-
-template <class U, int kHeadDimension>
-struct Forward {
-  using Unit = U;
-  static constexpr int kHeadDim = kHeadDimension;
-  static constexpr int kWaves = 4;
-  static constexpr int kThreads = kWaves * Unit::kWave;
-  static constexpr int kM = 16 * kWaves;
-  static constexpr int kN = 32;
-  static constexpr int kBlocks = kN / 16;
-  static constexpr int kDepthBlocks = Unit::kDepth / 16;
-  static constexpr int kChunks = kN / Unit::kDepth;
-  static constexpr int kSteps = kHeadDim / Unit::kDepth;
-  static constexpr int kGroup = Unit::kGroup;
-  static constexpr int kGroups = kHeadDim / 16 / kGroup;
-  using Rows = Tile<Unit, kHeadDim>;
-  static constexpr int kKAt = kM * kHeadDim * 2;
-  static constexpr int kVAt = kKAt + kN * kHeadDim * 2;
-  static constexpr int kSharedBytes = kVAt + kN * kHeadDim * 2;
-};
 
 /// The running softmax of the rows that a lane has pairs of.
 template <class Unit>
@@ -82,6 +63,8 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
   const int wave = uniform(static_cast<int>(threadIdx.x) / Unit::kWave);
   const auto query_of = [&](int row) { return first_query + 16 * wave + row; };
 
+  const InputScales scales = input_scales(a);
+  const float to_qk = 1.0F / (scales.q * scales.k);
   const auto fresh_unit = [] { return Unit(current_lane_of<Unit::kWave>()); };
   Queries sees[kOwners];  // keys
   FMHA_BWD_UNROLL
@@ -93,7 +76,7 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
   {
     TileLoader<Unit, F::kThreads, F::kM, F::kHeadDim> q_loader;
     q_loader.begin(q_tile, a.q.queries(sequence, head), first_query);
-    q_loader.finish(q_tile);
+    q_loader.finish(q_tile, scales.q);
   }
   const auto k = a.k.keys(sequence, head / a.group_size);
   const auto v = a.v.keys(sequence, head / a.group_size);
@@ -105,9 +88,9 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
   const int begin_key = keys.end > keys.begin ? keys.begin / F::kN * F::kN : keys.end;
   for (int first_key = begin_key; first_key < keys.end; first_key += F::kN) {
     loader.begin(k_tile, k, first_key);
-    loader.finish(k_tile);
+    loader.finish(k_tile, scales.k);
     loader.begin(v_tile, v, first_key);
-    loader.finish(v_tile);
+    loader.finish(v_tile, scales.v);
     Unit::commit_loads();
     Unit::wait_for_loads();
     __syncthreads();
@@ -122,7 +105,7 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
       const Operand queries = unit.rows(q_tile, 16 * wave, step);
       FMHA_BWD_UNROLL
       for (int w = 0; w < F::kBlocks; ++w) {
-        Unit::multiply_scores(at(w), queries, unit.rows(k_tile, 16 * w, step));
+        Unit::multiply_scores(at(w), queries, unit.walked_rows(k_tile, 16 * w, step));
         Unit::finish_here(at(w));
       }
     }
@@ -134,7 +117,7 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
       for (int w = 0; w < F::kBlocks; ++w) {
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
-          at(w)[r] *= a.scores.scale * kLog2E;
+          at(w)[r] *= a.scores.scale * kLog2E * to_qk;
         }
       }
     } else {
@@ -146,7 +129,7 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
           const int i = Unit::owner_index(r);
           if (!sees[i].contains(key_of(w, r))) continue;
           const int query = query_of(unit.owner(i));
-          at(w)[r] = scores.score(at(w)[r], query, key_of(w, r)) * kLog2E;
+          at(w)[r] = scores.score(at(w)[r] * to_qk, query, key_of(w, r)) * kLog2E;
           if (scores.keep(query, key_of(w, r)) == 0.0F) dropped |= 1U << (w * kSums + r);
         }
       }
@@ -231,7 +214,8 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
       shrink = exp2_approximate(before - base);
       sum = sum * shrink + exp2_approximate(sink - base + static_cast<float>(kPShift<T>));
     }
-    factor[i] = sum > 0.0F ? shrink * a.scores.draws.keep_scale / sum : (sum == 0.0F ? 0.0F : NAN);
+    factor[i] =
+        sum > 0.0F ? shrink * a.scores.draws.keep_scale / (sum * scales.v) : (sum == 0.0F ? 0.0F : NAN);
     const int query = query_of(unit.owner(i));
     if (unit.walked(0) == 0 && query < seqlen_q) {
       // The shift leaves the sum, not the logarithm: a small LSE would lose its last bits.

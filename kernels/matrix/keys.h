@@ -20,12 +20,12 @@ class SharedKeys {
 
   /// They are there when the first tile of queries is, if that is begun behind this.
   __device__ __forceinline__ void load(const Unit& /*unit*/, const Rows<const T>& k, const Rows<const T>& v,
-                                       int first_key, int /*wave*/) {
+                                       int first_key, int /*wave*/, const InputScales& scales) {
     Loader loader;
     loader.begin(k_, k, first_key);
-    loader.finish(k_);
+    loader.finish(k_, scales.k);
     loader.begin(v_, v, first_key);
-    loader.finish(v_);
+    loader.finish(v_, scales.v);
   }
 
   /// Of block `block` of the wave's keys, columns Unit::kDepth * step on. `wave` counts over the keys.
@@ -58,7 +58,7 @@ class RegisterKeys {
   __device__ __forceinline__ explicit RegisterKeys(std::byte* /*shared*/) {}
 
   __device__ __forceinline__ void load(const Unit& unit, const Rows<const T>& k, const Rows<const T>& v,
-                                       int first_key, int wave) {
+                                       int first_key, int wave, const InputScales& scales) {
     const int lane = unit.lane();
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
@@ -67,8 +67,8 @@ class RegisterKeys {
       FMHA_BWD_UNROLL
       for (int step = 0; step < B::kSteps; ++step) {
         const int column = Unit::kDepth * step + lane / 16 * kGranule;
-        k_rows_[b][step] = granule_of(k, key, column);
-        v_rows_[b][step] = granule_of(v, key, column);
+        k_rows_[b][step] = granule_of(k, key, column, scales.k);
+        v_rows_[b][step] = granule_of(v, key, column, scales.v);
       }
     }
     FMHA_BWD_UNROLL
@@ -85,6 +85,8 @@ class RegisterKeys {
           if (key < k.rows && column < k.columns) read_adjacent<B::kDqGroup>(rows[e], k.row(key) + column);
         }
         turn(k_columns_[step][group], rows);
+        FMHA_BWD_UNROLL
+        for (Operand& operand : k_columns_[step][group]) operand = scaled_operand(operand, scales.k);
       }
     }
   }
@@ -104,9 +106,20 @@ class RegisterKeys {
   }
 
  private:
-  __device__ static __forceinline__ Operand granule_of(const Rows<const T>& rows, int row, int column) {
+  __device__ static __forceinline__ Operand granule_of(const Rows<const T>& rows, int row, int column,
+                                                       float factor) {
     const bool exists = row < rows.rows && column < rows.columns;
-    return Unit::operand_of(exists ? *reinterpret_cast<const uint4*>(rows.row(row) + column) : uint4{});
+    return scaled_operand(
+        Unit::operand_of(exists ? *reinterpret_cast<const uint4*>(rows.row(row) + column) : uint4{}), factor);
+  }
+  __device__ static __forceinline__ Operand scaled_operand(const Operand& operand, float factor) {
+    if constexpr (Unit::kScalesInputs) {
+      if (factor != 1.0F) {
+        const std::uint32_t(&w)[4] = operand.words;
+        return Unit::operand_of(scaled<T>(make_uint4(w[0], w[1], w[2], w[3]), factor));
+      }
+    }
+    return operand;
   }
 
   Operand k_rows_[B::kOwnerBlocks][B::kSteps];

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/element.h"
 #include "kernels/unroll.h"
 #include "kernels/view.h"
 
@@ -46,6 +47,17 @@ struct Tile {
     }
   }
 };
+
+/// Sixteen bytes of elements, each times `factor`, a power of two.
+template <class T>
+__device__ __forceinline__ uint4 scaled(const uint4& granule, float factor) {
+  const auto both = [factor](std::uint32_t word) {
+    const T low = {static_cast<std::uint16_t>(word)};
+    const T high = {static_cast<std::uint16_t>(word >> 16)};
+    return pack<T>(to_float(low) * factor, to_float(high) * factor);
+  };
+  return make_uint4(both(granule.x), both(granule.y), both(granule.z), both(granule.w));
+}
 
 /// Copies tiles of kRows rows of kColumns columns by all kThreads threads of a workgroup. A tile is begun,
 /// and finished later: the loads are under way in between. What the source does not have is zero.
@@ -82,8 +94,15 @@ class TileLoader {
 
   /// The tile is there for all threads after a barrier behind this, with asynchronous copies after a wait for
   /// them too.
-  __device__ __forceinline__ void finish(const At& tile) const {
+  /// Elements are multiplied by `factor` where the unit scales inputs.
+  __device__ __forceinline__ void finish(const At& tile, [[maybe_unused]] float factor) {
     if constexpr (!Unit::kCopiesAsync) {
+      if constexpr (Unit::kScalesInputs) {
+        if (factor != 1.0F) {
+          FMHA_BWD_UNROLL
+          for (uint4& granule : held_) granule = scaled<T>(granule, factor);
+        }
+      }
       const int thread = current_thread();
       if (kCount < kThreads && thread >= kCount) return;
       FMHA_BWD_UNROLL

@@ -28,7 +28,16 @@ std::int64_t Traits::shared_bytes(std::string_view arch) {
   return (small ? 99 : number < 90 ? 163 : 227) * 1024;
 }
 
-matrix::Launches Traits::launches() { return matrix::launches_of<Traits>(); }
+template <>
+matrix::Launches Of<false>::launches() {
+  return matrix::launches_of<Of<false>>();
+}
+template <>
+matrix::Launches Of<true>::launches() {
+  using Others = matrix::Launcher<Of<false>>;
+  using Own = matrix::Launcher<Of<true>>;
+  return {Others::forward, Own::plain_dq_dk_dv, Others::scored_dq_dk_dv, Own::convert_dq};
+}
 
 const Family& family() {
   static const matrix::MatrixFamily<Traits> mma;

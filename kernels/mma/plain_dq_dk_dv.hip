@@ -4,7 +4,7 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
-template void matrix::Launcher<mma::Traits>::plain_dq_dk_dv(const Problem&, const MaskRule&,
-                                                            const DeviceTensors&, hipStream_t);
+template void matrix::Launcher<mma::Of<false>>::plain_dq_dk_dv(const Problem&, const MaskRule&,
+                                                               const DeviceTensors&, hipStream_t);
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM

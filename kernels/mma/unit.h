@@ -20,6 +20,7 @@ struct Unit {
   static constexpr int kSums = 8;    // a lane's of a block of 16 x 16
   static constexpr int kOwners = 2;  // owner rows of a block that a lane has pairs of
   static constexpr int kGroup = 1;   // blocks of 16 columns that are read together
+  static constexpr bool kScalesInputs = false;
   static constexpr bool kCopiesAsync = true;
   static constexpr bool kOwnerMajorDs = true;
 
@@ -83,6 +84,16 @@ struct Unit {
     return operand;
   }
 
+  /// The same for multiply_scores' walked rows, whose words are in pairs for each 8 rows.
+  template <int kColumns>
+  __device__ __forceinline__ Operand walked_rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                                 int step) const {
+    Operand operand;
+    ldmatrix_x4(operand.words,
+                tile.granule(first_row, lane() % 8 + lane() / 16 * 8, 2 * step ^ lane() / 8 % 2));
+    return operand;
+  }
+
   /// kBlocks operands of rows first_row .. + 15: columns first_column + 16 t .. + 15.
   template <bool kOfScores, int kBlocks, int kColumns>
   __device__ __forceinline__ void columns(Operand (&operands)[kBlocks],
@@ -98,15 +109,13 @@ struct Unit {
   /// scores += owner walked^T.
   __device__ static __forceinline__ void multiply_scores(float (&scores)[kSums], const Operand& owner_rows,
                                                          const Operand& walked_rows) {
-    const std::uint32_t(&w)[4] = walked_rows.words;
-    multiply_halves(scores, owner_rows, {w[0], w[2]}, {w[1], w[3]});
+    multiply_halves(scores, owner_rows, walked_rows);
   }
 
   /// sums += left right.
   __device__ static __forceinline__ void multiply(float (&sums)[kSums], const Operand& left,
                                                   const Operand& right) {
-    const std::uint32_t(&w)[4] = right.words;
-    multiply_halves(sums, left, {w[0], w[1]}, {w[2], w[3]});
+    multiply_halves(sums, left, right);
   }
 
   /// Blocks of scores as a left operand, of 16 owner rows by kDepth walked rows.
@@ -162,10 +171,10 @@ struct Unit {
 
  private:
   __device__ static __forceinline__ void multiply_halves(float (&sums)[kSums], const Operand& left,
-                                                         const std::uint32_t (&first)[2],
-                                                         const std::uint32_t (&second)[2]) {
-    mma_16x8x16<T>(*reinterpret_cast<float(*)[4]>(&sums[0]), left.words, first);
-    mma_16x8x16<T>(*reinterpret_cast<float(*)[4]>(&sums[4]), left.words, second);
+                                                         const Operand& right) {
+    const std::uint32_t(&w)[4] = right.words;
+    mma_16x8x16<T>(*reinterpret_cast<float(*)[4]>(&sums[0]), left.words, {w[0], w[1]});
+    mma_16x8x16<T>(*reinterpret_cast<float(*)[4]>(&sums[4]), left.words, {w[2], w[3]});
   }
 
   int lane_;

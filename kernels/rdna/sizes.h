@@ -25,20 +25,32 @@ struct Of {
   using Unit = rdna::Unit<T, kGfx12>;
   template <class T, int kHeadDim, bool kPlain>
   using Backward = matrix::Backward<rdna::Unit<T, kGfx12>, kHeadDim, kSizes<kHeadDim, kGfx12>>;
+  static matrix::Launches launches();
+  /// Bytes of shared memory of stage 2.
+  template <class T, int kHeadDim>
+  static constexpr std::int64_t backward_bytes(bool /*plain*/) {
+    return Backward<T, kHeadDim, true>::kSharedBytes;
+  }
 };
 
-/// Those of gfx11 where the two have the same.
-struct Traits : Of<false> {
+struct Traits {
   static constexpr std::string_view kName = "rdna";
   static constexpr std::string_view kNeeds = "gfx11xx or gfx12xx";
   static bool takes(std::string_view arch) {
     return arch.size() == 7 && (arch.substr(0, 5) == "gfx11" || arch.substr(0, 5) == "gfx12");
   }
   static std::int64_t shared_bytes(std::string_view /*arch*/) { return 64 * 1024; }
-  /// Of the current device.
-  static matrix::Launches launches();
+  /// What `body.template operator()<Sizes>()` returns, with those of an architecture.
+  template <class Body>
+  static auto with_sizes(std::string_view arch, const Body& body) {
+    return arch.substr(0, 5) == "gfx12" ? body.template operator()<Of<true>>()
+                                        : body.template operator()<Of<false>>();
+  }
   static std::size_t scratch_bytes(const Problem& /*problem*/) { return 0; }
-  static void prepare(const Problem& /*problem*/, const DeviceTensors& /*tensors*/, hipStream_t /*stream*/) {}
+  static void prepare_forward(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
+                              hipStream_t /*stream*/) {}
+  static void prepare_backward(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
+                               hipStream_t /*stream*/) {}
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna

@@ -24,6 +24,7 @@ struct Unit {
   static constexpr int kSums = 8;
   static constexpr int kOwners = 1;
   static constexpr int kGroup = kGfx12 ? 4 : 2;  // gfx11 has twice the words a column
+  static constexpr bool kScalesInputs = false;
   static constexpr bool kCopiesAsync = false;
 
   struct Operand {
@@ -91,6 +92,12 @@ struct Unit {
       const uint4 second = *reinterpret_cast<const uint4*>(tile.granule(first_row, at, 2 * step + 1));
       return {{first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w}};
     }
+  }
+
+  template <int kColumns>
+  __device__ __forceinline__ Operand walked_rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
+                                                 int step) const {
+    return rows(tile, first_row, step);
   }
 
   template <bool kOfScores, int kBlocks, int kColumns>

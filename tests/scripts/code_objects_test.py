@@ -286,6 +286,12 @@ class Table(unittest.TestCase):
         self.assertEqual([(kernel["family"], kernel["kernel"]) for kernel in table["kernels"]],
                          [("-", "fill<float>"), ("simt", "some_kernel<Half, 64>")])
 
+    def test_the_family_of_a_matrix_kernel_is_that_of_its_traits(self):
+        kernel = "void fmha_bwd::nvidia::matrix::forward_kernel<fmha_bwd::nvidia::mma::Traits, fmha_bwd::Half, 64>(int)"
+        self.assertEqual(code_objects.family_of(kernel), "mma")
+        self.assertEqual(code_objects.family_of("void fmha_bwd::amd::simt::kernel<fmha_bwd::Half>(int)"), "simt")
+        self.assertEqual(code_objects.family_of("void fmha_bwd::amd::fill<float>(float*)"), "-")
+
     def test_a_tool_that_fails_is_the_reason_why_nothing_is_known(self):
         text, errors = self.run_main("echo one >&2; echo 'cuobjdump fatal: no such file' >&2; exit 255")
         self.assertEqual(json.loads(text), {"platform": "nvidia", "kernels": [],

@@ -150,6 +150,14 @@ class Reports(unittest.TestCase):
         mangled = "_ZN8fmha_bwd3amd4simt12_GLOBAL__N_116dq_dk_dv_kernelAINS_4HalfELi64EEEvPT_"
         self.assertEqual(kernel_resources.readable([mangled]), ["dq_dk_dv_kernelA<Half, 64>"])
 
+    def test_matrix_kernels_lose_what_follows_from_the_rest_of_their_names(self):
+        sizes = "fmha_bwd::amd::matrix::Backward<fmha_bwd::amd::rdna::Unit<fmha_bwd::Half, false>, 64, Sizes{32, 1} > >"
+        for traits in ("cdna::Traits", "rdna::Of<false>"):
+            self.assertEqual(kernel_resources.short_name(
+                f"void fmha_bwd::amd::matrix::dq_dk_dv_kernel<fmha_bwd::amd::{traits}, fmha_bwd::Half, 64, true, "
+                f"{sizes}"
+                "(fmha_bwd::amd::matrix::Arguments<fmha_bwd::Half>)"), "dq_dk_dv_kernel<Half, 64, true>")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -4,7 +4,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
-from main_loop import Instruction, main_loop  # noqa: E402
+from main_loop import Instruction, main_loop, main_path  # noqa: E402
 
 
 def code_of(text):
@@ -58,6 +58,30 @@ class MainLoop(unittest.TestCase):
 
     def test_a_branch_out_of_the_code_leaves_it(self):
         self.check("m 99? 0? end", 1, 3)
+
+
+class MainPath(unittest.TestCase):
+    def check(self, text, path):
+        """Addresses of the path, where matrix instructions and words that begin with an a matter."""
+        words = text.split()
+        found = main_path(code_of(text), lambda instruction: words[instruction.address][0] in "ma")
+        self.assertEqual([instruction.address for instruction in found], path, text)
+
+    def test_without_a_main_loop_there_is_none(self):
+        self.check("m x end", [])
+
+    def test_a_loop_without_branches_is_all_of_it(self):
+        self.check("x m x 1? end", [1, 2, 3])
+
+    def test_what_matters_is_passed_and_what_does_not_is_jumped_over(self):
+        self.check("m 3? x m 6? a m 0? end", [0, 1, 3, 4, 5, 6, 7])
+
+    def test_of_two_arms_the_one_that_matters_more_is_taken(self):
+        self.check("m 4? a 6 a a m 0? end", [0, 1, 4, 5, 6, 7])
+        self.check("m 4? x 7 x x x m 0? end", [0, 1, 2, 3, 7, 8])
+
+    def test_an_inner_loop_without_matrix_instructions_is_passed_once(self):
+        self.check("m x a 1? m 0? end", [0, 1, 2, 3, 4, 5])
 
 
 if __name__ == "__main__":

@@ -104,6 +104,16 @@ __device__ __forceinline__ void wmma_16x16x16_gfx12(float (&sums)[8], const std:
                                                                    vector_of(sums)));
   }
 }
+#else
+// The host's compiler reads the kernels that call them, and makes no code of it.
+template <class T>
+__device__ void mfma_16x16x32(float (&sums)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[4]);
+template <class T>
+__device__ void wmma_16x16x16_gfx11(float (&sums)[8], const std::uint32_t (&a)[8],
+                                    const std::uint32_t (&b)[8]);
+template <class T>
+__device__ void wmma_16x16x16_gfx12(float (&sums)[8], const std::uint32_t (&a)[4],
+                                    const std::uint32_t (&b)[4]);
 #endif
 
 /// The value of lane l ^ 16, in waves of 32.

@@ -1,11 +1,11 @@
-// The largest norms of rows of dO and V, from which stage 2 scales dS: gfx90a's matrix cores take subnormal
-// fp16 for zero, and a dS of long sequences is all subnormal.
+// The largest norms of rows of Q, K, V and dO: gfx90a's matrix cores take subnormal fp16 for zero, so that
+// inputs and dS are scaled by powers of two (kernels/matrix/input_scales.h).
 //
-//   |dP_ij| <= |dO_i| |V_j|,  |D_i| <= max_j |dP_ij| / (1 - p)  with dropout p,  P <= 1
-//
-// Bound by memory: it reads dO and V once. 16 threads share a row, as in kernels/simt/dot_do_o.hip; a
+// Bound by memory: it reads the tensors once. 16 threads share a row, as in kernels/simt/dot_do_o.hip; a
 // workgroup has 16 rows of one head of one sequence. No shared memory.
-#include "kernels/cdna/ds_bound.h"
+#include "kernels/cdna/norms.h"
+
+#include <bit>
 
 #include "kernels/simt/launch.h"
 
@@ -16,7 +16,7 @@ using simt::kSide;
 using simt::kThreads;
 
 struct LargestNormArguments {
-  View<const Half> rows;  // [batch, heads, rows, hdim_v]
+  View<const Half> rows;  // [batch, heads, rows, columns]
   SequenceTable sequences;
   int heads;
   unsigned tiles;  // of kSide rows, of the longest sequence
@@ -45,18 +45,27 @@ __global__ __launch_bounds__(kThreads) void largest_norm_kernel(LargestNormArgum
 
 }  // namespace
 
-void launch_ds_bound(const Problem& p, const DeviceTensors& t, float* norms, hipStream_t stream) {
-  FMHA_BWD_HIP(hipMemsetAsync(norms, 0, kNormsBytes, stream));
-  for (const bool are_keys : {false, true}) {
-    const std::int64_t tiles = divided_up(are_keys ? p.seqlen_k : p.seqlen_q, kSide);
-    const std::int64_t heads = are_keys ? p.nhead_k : p.nhead_q;
-    const TensorId id = are_keys ? TensorId::v : TensorId::d_o;
-    const LargestNormArguments arguments = {view_of<const Half>(are_keys ? t.v : t.d_o, id, p),
+void launch_norms(const Problem& p, const DeviceTensors& t, bool with_d_o, float* norms, hipStream_t stream) {
+  struct Input {
+    TensorId id;
+    void* data;
+    bool are_keys;
+  };
+  const Input inputs[matrix::kNorms] = {{TensorId::q, t.q, false},
+                                        {TensorId::k, t.k, true},
+                                        {TensorId::v, t.v, true},
+                                        {TensorId::d_o, t.d_o, false}};
+  FMHA_BWD_HIP(hipMemsetAsync(norms, 0, matrix::kNorms * sizeof(float), stream));
+  for (int n = 0; n < (with_d_o ? matrix::kNorms : matrix::kNorms - 1); ++n) {
+    const Input& input = inputs[n];
+    const std::int64_t tiles = divided_up(input.are_keys ? p.seqlen_k : p.seqlen_q, kSide);
+    const std::int64_t heads = input.are_keys ? p.nhead_k : p.nhead_q;
+    const LargestNormArguments arguments = {view_of<const Half>(input.data, input.id, p),
                                             simt::sequence_table(p, t),
                                             static_cast<int>(heads),
                                             static_cast<unsigned>(tiles),
-                                            are_keys,
-                                            reinterpret_cast<int*>(norms + (are_keys ? 1 : 0))};
+                                            input.are_keys,
+                                            reinterpret_cast<int*>(norms + n)};
     simt::launch(largest_norm_kernel, tiles * p.batch * heads, 0, stream, arguments);
   }
 }

@@ -1,0 +1,325 @@
+// Backward stage 2 of plain scores on NVIDIA's tensor cores by mma.sync, where a block has 227 KB of shared
+// memory: dQ, dK and dV in one pass over the scores.
+//
+//   S = scale Q K^T,  P = exp(S - LSE),  dP = dO V^T,  dS = P (dP - D)
+//   dV = P^T dO,  dK = scale dS^T Q,  dQ += dS K     (stage 3 scales dQ)
+//
+// At head dimension 128 the kernel of kernels/matrix/dq_dk_dv.h is bound by reads of shared memory: a warp
+// that keeps dV and dK of its keys has registers for 16 keys only, and each operand that it reads feeds two
+// instructions. Here warps have roles. Four warps have 32 keys each and keep dV: S, P and dV += P^T dO of
+// tile t. Four others have the same keys and keep dK: dP, dS and dK += dS^T Q, of tile t - 1, whose P the
+// first four have left in shared memory. All eight share dQ of tile t - 2. So each read feeds four
+// instructions; P and dS are still left operands from registers; and with one barrier a tile nobody waits
+// for what the others have just made.
+//
+// Tiling: 64 queries by 128 keys, eight warps, one block a multiprocessor. Budget: 128 sums of dV or dK, 64
+// of S or dP of 255 registers a thread; 225 KB of shared memory: K, V, three tiles of Q and dO (those of
+// tiles t, t - 1 and the one under way), two of P and dS.
+//
+// P goes from warp to warp as fp16 times 2^15, also where the problem is bf16: dS then has one more rounding
+// of 2^-12, which is a quarter of what bf16 itself rounds by.
+//
+// Bound: shared memory, 128 bytes a clock: 560 KB for 64 x 128 scores, where the other kernel reads and
+// writes 784 KB; docs/mma.md has the account.
+#pragma once
+
+#include "kernels/matrix/products.h"
+#include "kernels/matrix/store.h"
+#include "kernels/matrix/walk.h"
+#include "kernels/mma/role_memory.h"
+#include "kernels/mma/unit.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::mma {
+
+/// What a block does with one tile of its keys.
+template <class B>
+class RoleWalk {
+  using Unit = typename B::Unit;
+  using T = typename Unit::Element;
+  using Operand = typename Unit::Operand;
+  using Memory = RoleMemory<B>;
+  using Loader = matrix::TileLoader<Unit, B::kThreads, B::kM, B::kHeadDim>;
+  using KeyLoader = matrix::TileLoader<Unit, B::kThreads, B::kN, B::kHeadDim>;
+  using Visit = matrix::Visit;
+  static constexpr int kSums = Unit::kSums;
+  static constexpr int kBlocks = B::kOwnerBlocks;
+  static constexpr int kChunks = B::kChunks;
+  static constexpr int kRoleWarps = B::kWaves / 2;
+  static_assert(B::kKeyWaves == kRoleWarps);
+  static constexpr float kUnshift = 1.0F / 32768.0F;
+  static constexpr int kDqTileFloats = B::kM * B::kHeadDim;
+
+  using Scores = float[kBlocks][kChunks][1][kSums];
+  using Gradients = float[kBlocks][B::kHeadDim / 16][1][kSums];
+
+ public:
+  __device__ __forceinline__ RoleWalk(const matrix::Arguments<T>& a, std::byte* shared, int index, int head_k,
+                                      const Sequence& sequence, int key_tile, float* dq_acc)
+      : a_(a),
+        shared_(shared),
+        seqlen_q_(static_cast<int>(sequence.seqlen_q)),
+        seqlen_k_(static_cast<int>(sequence.seqlen_k)),
+        first_key_(key_tile * B::kN),
+        warp_(uniform(current_thread() / Unit::kWave)),
+        q_(a.q.queries(sequence, head_k * a.group_size).data),
+        d_o_(a.d_o.queries(sequence, head_k * a.group_size).data),
+        lse_rows_(a.lse.queries(sequence, head_k * a.group_size).data),
+        d_rows_(a.d.queries(sequence, head_k * a.group_size).data),
+        dq_acc_(dq_acc +
+                matrix::AccPlace::first_tile(a, sequence, index, head_k * a.group_size, B::kM) *
+                    kDqTileFloats +
+                warp_ * B::kDqWaveFloats) {}
+
+  __device__ __forceinline__ void run(const Rows<const T>& k, const Rows<const T>& v, const Rows<T>& dk_rows,
+                                      const Rows<T>& dv_rows) {
+    const Mask mask(a_.mask, seqlen_q_, seqlen_k_);
+    const bool whole = first_key_ + B::kN <= seqlen_k_;
+    const matrix::Walk walk(mask, first_key_, whole ? first_key_ + B::kN : seqlen_k_, whole, B::kM,
+                            first_key_ / B::kN, a_.group_size);
+    if (walk.visits() > 0) {
+      KeyLoader loader;
+      loader.begin(k_tile(), k, first_key_);
+      loader.begin(v_tile(), v, first_key_);
+      begin(walk.first(), 0);
+      finish(0);
+      __syncthreads();
+    }
+    Gradients sums = {};
+    if (warp_ < kRoleWarps) {
+      note_mask(mask);
+      visit_all<true>(walk, sums);
+      store(dv_rows, sums, matrix::kPShift<T> == 0 ? 1.0F : kUnshift);
+    } else {
+      visit_all<false>(walk, sums);
+      store(dk_rows, sums, a_.scores.scale);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ typename B::KeyTile k_tile() const { return {shared_ + Memory::kKAt}; }
+  __device__ __forceinline__ typename B::KeyTile v_tile() const { return {shared_ + Memory::kVAt}; }
+  __device__ __forceinline__ typename B::QueryTile q_tile(int stage) const {
+    return {shared_ + stage * B::kQueryTileBytes};
+  }
+  __device__ __forceinline__ typename B::QueryTile d_o_tile(int stage) const {
+    return {shared_ + Memory::kDOAt + stage * B::kQueryTileBytes};
+  }
+  __device__ __forceinline__ typename B::DsTile ds_tile(int buffer) const {
+    return {shared_ + Memory::kDsAt + buffer * B::kDsTileBytes};
+  }
+  /// P of block (b, chunk) of the keys of both warps that have them, in the order of the registers.
+  __device__ __forceinline__ uint4* p_words(int buffer, int b, int chunk, int lane) const {
+    const int block = (warp_ % kRoleWarps * kBlocks + b) * kChunks + chunk;
+    return reinterpret_cast<uint4*>(shared_ + Memory::kPAt + buffer * Memory::kPBytes) + block * Unit::kWave +
+           lane;
+  }
+  __device__ __forceinline__ float* lse_of(int stage) const {
+    return reinterpret_cast<float*>(shared_ + Memory::kLseAt + stage * B::kRowBytes);
+  }
+  __device__ __forceinline__ float* d_of(int stage) const {
+    return reinterpret_cast<float*>(shared_ + Memory::kDAt + stage * B::kRowBytes);
+  }
+  __device__ __forceinline__ int first_row() const { return warp_ % kRoleWarps * B::kWaveKeys; }
+  __device__ __forceinline__ int key(int block, int index) const {
+    return first_key_ + first_row() + Unit::template owner_row<kBlocks>(block, index);
+  }
+
+  __device__ __forceinline__ void note_mask(const Mask& mask) {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    FMHA_BWD_UNROLL
+    for (int b = 0; b < kBlocks; ++b) {
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < Unit::kOwners; ++i) {
+        const int at = key(b, unit.owner(i));
+        seen_by_[b][i] = at < seqlen_k_ ? matrix::Queries(mask.visible_queries(at)) : matrix::Queries();
+      }
+    }
+  }
+
+  /// The queries of the visit's head; `first` is the group's first head's.
+  __device__ __forceinline__ Rows<const T> rows_of(const View<const T>& view, const T* first,
+                                                   const Visit& visit) const {
+    return {first + visit.member * view.head_stride, seqlen_q_, view.row_stride, view.columns};
+  }
+  /// Begins to load a tile of Q, dO, LSE and D.
+  __device__ __forceinline__ void begin(const Visit& visit, int stage) {
+    const int first_query = visit.tile * B::kM;
+    Loader loader;
+    loader.begin(q_tile(stage), rows_of(a_.q, q_, visit), first_query);
+    loader.begin(d_o_tile(stage), rows_of(a_.d_o, d_o_, visit), first_query);
+    Unit::commit_loads();
+    const int row = current_thread();
+    if (row >= B::kM) return;
+    const bool exists = first_query + row < seqlen_q_;
+    lse_ = exists ? lse_rows_[visit.member * a_.lse.head_stride + first_query + row] : 0.0F;
+    d_ = exists ? d_rows_[visit.member * a_.d.head_stride + first_query + row] : 0.0F;
+  }
+  __device__ __forceinline__ void finish(int stage) {
+    Unit::wait_for_loads();
+    const int row = current_thread();
+    if (row >= B::kM) return;
+    lse_of(stage)[row] = lse_ * matrix::kLog2E - 15.0F;
+    d_of(stage)[row] = d_ * kUnshift;
+  }
+
+  /// In step t: the first role has visit t, the second t - 1, and dQ is of t - 2.
+  template <bool kIsValues>
+  __device__ __forceinline__ void visit_all(const matrix::Walk& walk, Gradients& sums) {
+    const int visits = walk.visits();
+    Visit visit = walk.first();
+    Visit before = visit;
+    Visit before_that = visit;
+    int stage = 0;  // t % 3
+    for (int t = 0; t < visits + 2; ++t) {
+      if (visits == 0) break;
+      const Visit next = walk.after(visit);
+      const int next_stage = stage == 2 ? 0 : stage + 1;
+      const int stage_before = stage == 0 ? 2 : stage - 1;
+      if (t + 1 < visits) begin(next, next_stage);
+      if (!kIsValues && t > 1) add_dq_of(before_that, t % 2);
+      if (kIsValues && t < visits) add_values(visit, walk.is_cut(visit.tile), stage, t % 2, sums);
+      if (!kIsValues && t > 0 && t <= visits) add_keys(stage_before, (t + 1) % 2, sums);
+      if (kIsValues && t > 1) add_dq_of(before_that, t % 2);
+      if (t + 1 < visits) finish(next_stage);
+      __syncthreads();
+      before_that = before;
+      before = visit;
+      visit = next;
+      stage = next_stage;
+    }
+  }
+
+  /// P of a tile of queries, for the other role too, and dV.
+  __device__ __forceinline__ void add_values(const Visit& visit, bool is_cut, int stage, int buffer,
+                                             Gradients& dv) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    Scores s = {};
+    matrix::add_scores(
+        unit, s, [&](int b, int step) { return unit.rows(k_tile(), first_row() + 16 * b, step); },
+        q_tile(stage));
+    const float scale_log2 = a_.scores.scale * matrix::kLog2E;
+    FMHA_BWD_UNROLL
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      float lse[kSums];
+      unit.walked_values(lse_of(stage) + 16 * chunk, lse);
+      Operand left[kBlocks];
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < kBlocks; ++b) {
+        float(&p)[kSums] = s[b][chunk][0];
+        FMHA_BWD_UNROLL
+        for (int r = 0; r < kSums; ++r) p[r] = exp2_approximate(p[r] * scale_log2 - lse[r]);
+        if (is_cut) {
+          FMHA_BWD_UNROLL
+          for (int r = 0; r < kSums; ++r) {
+            const int query = visit.tile * B::kM + 16 * chunk + unit.walked(r);
+            if (!seen_by_[b][Unit::owner_index(r)].contains(query)) p[r] = 0.0F;
+          }
+        }
+        std::uint32_t words[4];
+        FMHA_BWD_UNROLL
+        for (int i = 0; i < 4; ++i) words[i] = pack<Half>(p[2 * i], p[2 * i + 1]);
+        *p_words(buffer, b, chunk, unit.lane()) = make_uint4(words[0], words[1], words[2], words[3]);
+        if constexpr (matrix::kPShift<T> == 0) {
+          FMHA_BWD_UNROLL
+          for (int i = 0; i < 4; ++i)
+            left[b].words[i] = pack<T>(p[2 * i] * kUnshift, p[2 * i + 1] * kUnshift);
+        } else {
+          FMHA_BWD_UNROLL
+          for (int i = 0; i < 4; ++i) left[b].words[i] = words[i];
+        }
+      }
+      matrix::add_weighted_rows(unit, dv, left, d_o_tile(stage), chunk * Unit::kDepth, 0);
+    }
+  }
+
+  /// dS of a tile of queries, and dK.
+  __device__ __forceinline__ void add_keys(int stage, int buffer, Gradients& dk) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    Scores dp = {};
+    matrix::add_scores(
+        unit, dp, [&](int b, int step) { return unit.rows(v_tile(), first_row() + 16 * b, step); },
+        d_o_tile(stage));
+    FMHA_BWD_UNROLL
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      float d[kSums];
+      unit.walked_values(d_of(stage) + 16 * chunk, d);
+      Operand left[kBlocks];
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < kBlocks; ++b) {
+        const uint4 packed = *p_words(buffer, b, chunk, unit.lane());
+        const std::uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
+        float(&ds)[1][kSums] = dp[b][chunk];
+        FMHA_BWD_UNROLL
+        for (int r = 0; r < kSums; ++r) {
+          const float p = to_float(Half{static_cast<std::uint16_t>(words[r / 2] >> 16 * (r % 2))});
+          ds[0][r] = p * (ds[0][r] * kUnshift - d[r]);
+        }
+        left[b] = unit.left_of(ds);
+      }
+      unit.store_ds(ds_tile(buffer), left, chunk * Unit::kDepth, first_row());
+      matrix::add_weighted_rows(unit, dk, left, q_tile(stage), chunk * Unit::kDepth, 0);
+    }
+  }
+
+  __device__ __forceinline__ void add_dq_of(const Visit& visit, int buffer) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    const int first_column = warp_ % B::kDqColumnWaves * B::kDqColumns;
+    matrix::add_dq<B>(
+        unit, ds_tile(buffer), warp_,
+        [&](auto& right, int step, int group) {
+          unit.template columns<false>(right, k_tile(), Unit::kDepth * step,
+                                       first_column + group * 16 * B::kDqGroup);
+        },
+        dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats);
+  }
+
+  __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& sums, float factor) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    FMHA_BWD_UNROLL
+    for (int b = 0; b < kBlocks; ++b) {
+      FMHA_BWD_UNROLL
+      for (int group = 0; group < B::kHeadDim / 16; ++group) {
+        matrix::store_group(
+            unit, rows, [&](int r) { return key(b, unit.row(r)); }, 16 * group, sums[b][group],
+            [&](int /*r*/) { return factor; });
+      }
+    }
+  }
+
+  const matrix::Arguments<T>& a_;
+  std::byte* const shared_;
+  const int seqlen_q_;
+  const int seqlen_k_;
+  const int first_key_;
+  const int warp_;
+  // Of the group's first head.
+  const T* const q_;
+  const T* const d_o_;
+  const float* const lse_rows_;
+  const float* const d_rows_;
+  float* const dq_acc_;
+  float lse_ = 0.0F;
+  float d_ = 0.0F;
+  matrix::Queries seen_by_[kBlocks][Unit::kOwners];
+};
+
+template <class Traits, class T, int kHeadDim,
+          class B = typename Traits::template Backward<T, kHeadDim, true>>
+__global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void role_dq_dk_dv_kernel(matrix::Arguments<T> a) {
+  HIP_DYNAMIC_SHARED(uint4, shared)
+  const auto slices = static_cast<unsigned>(a.slices);
+  const auto slice = static_cast<int>(blockIdx.x % slices);
+  const auto plane = static_cast<int>(blockIdx.x / slices);
+  const int index = plane / a.nhead_k;
+  const int head_k = plane % a.nhead_k;
+  const Sequence sequence = a.sequences.at(index);
+  for (int tile = slice; tile * B::kN < static_cast<int>(sequence.seqlen_k); tile += a.slices) {
+    if (tile != slice) __syncthreads();
+    RoleWalk<B> walk(a, reinterpret_cast<std::byte*>(shared), index, head_k, sequence, tile,
+                     a.dq_acc + slice * a.slice);
+    walk.run(a.k.keys(sequence, head_k), a.v.keys(sequence, head_k), a.dk.keys(sequence, head_k),
+             a.dv.keys(sequence, head_k));
+  }
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::mma
