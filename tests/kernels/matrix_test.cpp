@@ -44,6 +44,19 @@ TEST_P(Matrix, IsRightAtTheTailsOfTheTilesOfLargerHeadDimensions) {
   }
 }
 
+TEST_P(Matrix, IsRightWhereWarpsHaveRoles) {
+  if (!GetParam().arch.starts_with("sm_90")) GTEST_SKIP() << "no such kernel";
+  for (const DType dtype : kTypes) {
+    expect_right(problem_of({1, 4, 2, 200, 300, 128, 128}, dtype), 1.0F);
+  }
+  for (const auto& [seqlen_q, seqlen_k] : {std::pair{1, 1}, {63, 127}, {65, 129}, {129, 31}, {33, 257}}) {
+    Problem problem = problem_of({1, 1, 1, seqlen_q, seqlen_k, 72, 128}, DType::fp16);
+    expect_right(problem, 1.0F);
+    problem.deterministic = true;
+    expect_right_under(problem, masks_from("top_left:20,9,prefix:10"), kFill, {Layout::bshd});
+  }
+}
+
 TEST_P(Matrix, IsRightForEveryHeadDimension) {
   for (const DType dtype : kTypes) {
     for (const std::int64_t hdim :

@@ -54,6 +54,7 @@ class Schedule : public FamilyTest {
 // Several tiles of queries and of keys.
 TEST_P(Schedule, ChangesNothingInPlainProblems) {
   expect_right_by_every_family(problem_of({1, 2, 1, 130, 135, 64, 64}, DType::bf16), kBottomRight);
+  expect_right_by_every_family(problem_of({1, 1, 1, 130, 135, 128, 128}, DType::bf16), kBottomRight);
   expect_right_by_every_family(problem_of({1, 1, 1, 70, 70, 136, 136}, DType::bf16), kBottomRight);
 }
 

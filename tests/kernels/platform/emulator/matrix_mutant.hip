@@ -28,6 +28,7 @@ struct CopyAsyncWait {
 #include "kernels/matrix/convert_dq.h"
 #include "kernels/matrix/dq_dk_dv.h"
 #include "kernels/matrix/forward.h"
+#include "kernels/mma/role_dq_dk_dv.h"
 #include "kernels/mma/sizes.h"
 #include "kernels/rdna/sizes.h"
 
@@ -51,21 +52,30 @@ struct Kernels {
     matrix::launch(matrix::dq_dk_dv_kernel<Traits, Half, kHeadDim, true>, 1, B::kThreads, B::kSharedBytes,
                    nullptr, arguments);
   }
+  static void role_dq_dk_dv(const Problem& p, const DeviceTensors& t) {
+    matrix::Arguments<Half> arguments = matrix::arguments_of<B>(p, kNoMask.rule(), t);
+    arguments.slices = 1;
+    matrix::launch(mma::role_dq_dk_dv_kernel<Traits, Half, kHeadDim>, 1, B::kThreads,
+                   mma::RoleMemory<B>::kBytes, nullptr, arguments);
+  }
   static void convert_dq(const Problem& p, const DeviceTensors& t) {
     matrix::launch(matrix::convert_dq_kernel<Traits, Half, kHeadDim, true>, divided_up(p.seqlen_q, B::kM),
                    B::kThreads, B::kQueryTileBytes, nullptr, matrix::arguments_of<B>(p, kNoMask.rule(), t));
   }
 
-  static void add_to(std::vector<MatrixKernel>& kernels, const char* arch) {
+  static Problem problem() {
     Problem problem;
     problem.batch = problem.nhead_q = problem.nhead_k = 1;
     problem.seqlen_q = 2 * B::kM + 2;
     problem.seqlen_k = 2 * B::kN;
     problem.hdim_q = problem.hdim_v = kHeadDim;
+    return problem;
+  }
+  static void add_to(std::vector<MatrixKernel>& kernels, const char* arch) {
     const std::string where = std::string(" of hdim ") + std::to_string(kHeadDim) + " on " + arch;
-    kernels.push_back({"forward" + where, arch, problem, forward});
-    kernels.push_back({"dq_dk_dv" + where, arch, problem, dq_dk_dv});
-    kernels.push_back({"convert_dq" + where, arch, problem, convert_dq});
+    kernels.push_back({"forward" + where, arch, problem(), forward});
+    kernels.push_back({"dq_dk_dv" + where, arch, problem(), dq_dk_dv});
+    kernels.push_back({"convert_dq" + where, arch, problem(), convert_dq});
   }
 };
 
@@ -80,8 +90,10 @@ std::vector<MatrixKernel> matrix_kernels() {
   Kernels<rdna::Of<false>, 64>::add_to(kernels, "gfx1100");
   Kernels<rdna::Of<false>, 256>::add_to(kernels, "gfx1100");
   Kernels<rdna::Of<true>, 64>::add_to(kernels, "gfx1201");
-  Kernels<mma::Traits, 64>::add_to(kernels, "sm_80");
-  Kernels<mma::Traits, 256>::add_to(kernels, "sm_80");
+  Kernels<mma::Of<false>, 64>::add_to(kernels, "sm_80");
+  Kernels<mma::Of<false>, 256>::add_to(kernels, "sm_80");
+  using Roles = Kernels<mma::Of<true>, 128>;
+  kernels.push_back({"role_dq_dk_dv of hdim 128", "sm_90a", Roles::problem(), Roles::role_dq_dk_dv});
   return kernels;
 }
 
