@@ -182,7 +182,8 @@ TEST_P(MatrixFeatures, RepeatsAllBitsWhereAskedTo) {
 // 256 sequences have two slices each: of the tiles of keys, of 128, 64 or 32, one block has the even and one
 // the odd. Two of the sequences have any.
 TEST_P(MatrixFeatures, SumsManyTilesOfKeysInOneSlice) {
-  for (const std::int64_t hdim : some_of<std::int64_t>({64, 256}, 1)) {
+  if (!takes_all()) GTEST_SKIP() << "its kernel is another architecture's";
+  for (const std::int64_t hdim : {64, 256}) {
     Problem problem = problem_of({1, 1, 1, 1, 1, hdim, hdim}, DType::fp16);
     std::vector<std::int64_t> seqlens_q(256, 0);
     std::vector<std::int64_t> seqlens_k(256, 0);

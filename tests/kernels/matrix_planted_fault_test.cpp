@@ -25,19 +25,23 @@ class MatrixPlantedFault : public MatrixTest {
   // One head, so that a row's number is its place; more than two tiles of any family.
   static Problem problem_in(DType dtype) { return problem_of({1, 1, 1, 130, 260, 64, 64}, dtype); }
 
-  /// Each of the gradients `of` fails once `plant` has changed it.
-  template <class Plant>
-  void expect_seen(const char* what, const Plant& plant, const std::vector<TensorId>& of = kGradients) {
+  /// Each of the gradients `of` fails once `plant` has changed it, at each of `places`.
+  template <class Place, class Plant>
+  void expect_seen(const char* what, const std::vector<Place>& places, const Plant& plant,
+                   const std::vector<TensorId>& of = kGradients) {
     for (const DType dtype : kTypes) {
       const Problem problem = problem_in(dtype);
       const Reference reference = reference_for(problem, kBottomRight, draw_inputs(problem, kFill));
       const auto session = computed(problem, kBottomRight, kFill);
       for (const TensorId id : of) {
-        HostTensor tensor = session->download(id);
-        ASSERT_TRUE(verify(id, tensor, reference).passed) << name_of(id) << " " << name_of(dtype);
-        plant(tensor);
-        EXPECT_FALSE(verify(id, tensor, reference).passed)
-            << what << ": " << name_of(id) << " " << name_of(dtype);
+        const HostTensor right = session->download(id);
+        ASSERT_TRUE(verify(id, right, reference).passed) << name_of(id) << " " << name_of(dtype);
+        for (const Place& place : places) {
+          HostTensor wrong = right;
+          plant(wrong, place);
+          EXPECT_FALSE(verify(id, wrong, reference).passed) << what << " at " << testing::PrintToString(place)
+                                                            << ": " << name_of(id) << " " << name_of(dtype);
+        }
       }
     }
   }
@@ -64,37 +68,37 @@ class MatrixPlantedFault : public MatrixTest {
 };
 
 TEST_P(MatrixPlantedFault, IsSeenWhereAGradientIsZero) {
-  expect_seen("zeros",
-              [](HostTensor& tensor) { std::fill(tensor.bytes.begin(), tensor.bytes.end(), std::byte{0}); });
+  expect_seen("zeros", std::vector{0}, [](HostTensor& tensor, int) {
+    std::fill(tensor.bytes.begin(), tensor.bytes.end(), std::byte{0});
+  });
 }
 
 TEST_P(MatrixPlantedFault, IsSeenWhereOneRowAtATilesEdgeIsZero) {
-  for (const std::int64_t row : {0, 15, 16, 31, 32, 63, 64, 127, 128}) {
-    expect_seen("a row of zeros", [row](HostTensor& tensor) {
-      for (std::int64_t column = 0; column < 64; ++column) element(tensor, row, column) = 0;
-    });
-  }
+  expect_seen("a row of zeros", std::vector{0, 15, 16, 31, 32, 63, 64, 127, 128},
+              [](HostTensor& tensor, int row) {
+                for (int column = 0; column < 64; ++column) element(tensor, row, column) = 0;
+              });
 }
 
 TEST_P(MatrixPlantedFault, IsSeenInOneNaN) {
-  for (const std::int64_t row : {0, 77, 129}) {
-    expect_seen("NaN", [row](HostTensor& tensor) { element(tensor, row, row % 64) = 0x7fff; });
-  }
+  expect_seen("NaN", std::vector{0, 77, 129},
+              [](HostTensor& tensor, int row) { element(tensor, row, row % 64) = 0x7fff; });
 }
 
 TEST_P(MatrixPlantedFault, IsSeenWhereTwoRowsAreExchanged) {
-  for (const auto& [first, second] : {std::pair{16, 17}, {3, 11}, {0, 16}}) {
-    expect_seen("exchanged rows", [first = first, second = second](HostTensor& tensor) {
-      for (std::int64_t column = 0; column < 64; ++column) {
-        std::swap(element(tensor, first, column), element(tensor, second, column));
-      }
-    });
-  }
+  expect_seen("exchanged rows", std::vector<std::pair<int, int>>{{16, 17}, {3, 11}, {0, 16}},
+              [](HostTensor& tensor, const std::pair<int, int>& rows) {
+                for (int column = 0; column < 64; ++column) {
+                  std::swap(element(tensor, rows.first, column), element(tensor, rows.second, column));
+                }
+              });
 }
 
 TEST_P(MatrixPlantedFault, IsSeenWhereTwoColumnsAreExchangedInABlock) {
-  expect_seen("exchanged columns", [](HostTensor& tensor) {
-    for (std::int64_t row = 32; row < 48; ++row) std::swap(element(tensor, row, 4), element(tensor, row, 5));
+  expect_seen("exchanged columns", std::vector{0, 32, 112}, [](HostTensor& tensor, int first) {
+    for (int row = first; row < first + 16; ++row) {
+      std::swap(element(tensor, row, 4), element(tensor, row, 5));
+    }
   });
 }
 
@@ -110,13 +114,13 @@ TEST_P(MatrixPlantedFault, IsSeenWhereTheScaleIsLeftOut) {
   // Of the gradients alone: 8 = 1 / default_scale(64), exponents are three more.
   const std::vector<TensorId> scaled = {TensorId::dq, TensorId::dk};
   expect_seen(
-      "gradients without scale",
-      [](HostTensor& tensor) {
+      "gradients without scale", std::vector{3},
+      [](HostTensor& tensor, int more) {
         const int shift = tensor.dtype == DType::fp16 ? 10 : 7;
         for (std::int64_t row = 0; row < tensor.shape.row; ++row) {
           for (std::int64_t column = 0; column < 64; ++column) {
             std::uint16_t& x = element(tensor, row, column);
-            if ((x & 0x7fff) >> shift != 0) x = static_cast<std::uint16_t>(x + (3 << shift));
+            if ((x & 0x7fff) >> shift != 0) x = static_cast<std::uint16_t>(x + (more << shift));
           }
         }
       },

@@ -94,8 +94,8 @@ TEST_P(Matrix, GivesTheSameBitsInEitherLayout) {
 }
 
 TEST_P(Matrix, TakesQKVInOneTensor) {
-  for (const DType dtype : kTypes) {
-    Problem problem = problem_of({2, 4, 2, 70, 70, 40, 40}, dtype);
+  for (const DType dtype : some_of<DType>({DType::fp16, DType::bf16}, 1)) {
+    Problem problem = problem_of({2, 2, 1, 70, 70, 40, 40}, dtype);
     problem.layout = Layout::qkv;
     expect_right(problem, 1.0F);
     make_grouped(problem, {3, 0, 70}, {3, 0, 70});
