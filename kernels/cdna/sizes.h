@@ -1,9 +1,9 @@
 // The tiles of the family cdna: gfx90a, gfx942, gfx950.
 //
 //   hdim  queries x keys  waves  sums of dV, dK  S, dP    K, V, K^T     LDS
-//   64    32 x 128        4      32 + 32         16 + 16  16 + 16 + 16  33 KB   two workgroups a CU
-//   128   32 x 128        4      64 + 64         16 + 16  32 + 32 + 32  49 KB
-//   256   32 x 64         4      64 + 64         8 + 8    32 + 32 + 32  41 KB   one buffer of Q and dO
+//   64    32 x 128        4      32 + 32         16 + 16  16 + 16 + 16  25 KB   two workgroups a CU, one
+//   buffer of Q and dO 128   32 x 128        4      64 + 64         16 + 16  32 + 32 + 32  49 KB 256   32 x
+//   64         4      64 + 64         8 + 8    32 + 32 + 32  41 KB   one buffer of Q and dO
 //
 // Registers a lane, of 512 where one workgroup has a CU.
 #pragma once
@@ -15,7 +15,7 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna {
 
 template <int kHeadDim>
 inline constexpr matrix::BackwardSizes kSizes =
-    kHeadDim == 64    ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, false, 2}
+    kHeadDim == 64    ? matrix::BackwardSizes{32, 2, 4, 1, 1, 1, true, false, 2}
     : kHeadDim == 128 ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, false, 1}
                       : matrix::BackwardSizes{32, 1, 4, 1, 1, 1, true, false, 1};
 

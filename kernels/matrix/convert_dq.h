@@ -5,6 +5,7 @@
 // and turns the tile in shared memory. Slices are summed in their order.
 #pragma once
 
+#include "kernels/matrix/store.h"
 #include "kernels/matrix/tiling.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix {
@@ -52,13 +53,7 @@ __global__ __launch_bounds__(B::kThreads) void convert_dq_kernel(Arguments<T> a)
     }
   }
   __syncthreads();
-  for (int i = static_cast<int>(threadIdx.x); i < B::kM * B::QueryTile::kGranules; i += B::kThreads) {
-    const int row = i / B::QueryTile::kGranules;
-    const int granule = i % B::QueryTile::kGranules;
-    if (number * B::kM + row >= dq.rows || granule * kGranule >= dq.columns) continue;
-    *reinterpret_cast<uint4*>(dq.row(number * B::kM + row) + granule * kGranule) =
-        *reinterpret_cast<const uint4*>(tile.granule(0, row, granule));
-  }
+  copy_out<B::kThreads, B::kM>(tile, dq, number * B::kM);
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix

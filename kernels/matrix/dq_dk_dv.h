@@ -50,47 +50,57 @@ class KeyTileWalk {
         seqlen_q_(static_cast<int>(sequence.seqlen_q)),
         seqlen_k_(static_cast<int>(sequence.seqlen_k)),
         first_key_(key_tile * B::kN),
-        wave_(uniform(static_cast<int>(threadIdx.x) / Unit::kWave)),
-        key_wave_(wave_ / B::kColumnWaves),
-        first_column_(wave_ % B::kColumnWaves * B::kColumns),
         q_(a.q.queries(sequence, head_of(0)).data),
         d_o_(a.d_o.queries(sequence, head_of(0)).data),
         lse_rows_(a.lse.queries(sequence, head_of(0)).data),
         d_rows_(a.d.queries(sequence, head_of(0)).data),
         dq_acc_(dq_acc +
                 AccPlace::first_tile(a, sequence, sequence_index, head_of(0), B::kM) * kDqTileFloats +
-                wave_ * B::kDqWaveFloats),
+                wave() * B::kDqWaveFloats),
         scales_(input_scales(a)),
         keys_(shared) {}
 
-  __device__ __forceinline__ void run(const Rows<const T>& k, const Rows<const T>& v, const Rows<T>& dk_rows,
-                                      const Rows<T>& dv_rows) {
+  __device__ __forceinline__ void run() {
     const Mask mask(a_.mask, seqlen_q_, seqlen_k_);
     const bool whole = first_key_ + B::kN <= seqlen_k_;
     const Walk walk(mask, first_key_, whole ? first_key_ + B::kN : seqlen_k_, whole, B::kM,
                     first_key_ / B::kN, a_.group_size);
-    const Unit unit(current_lane_of<Unit::kWave>());
-    FMHA_BWD_UNROLL
-    for (int b = 0; b < B::kOwnerBlocks; ++b) {
-      FMHA_BWD_UNROLL
-      for (int i = 0; i < Unit::kOwners; ++i) {
-        const int key = this->key(b, unit.owner(i));
-        seen_by_[b][i] = key < seqlen_k_ ? Queries(mask.visible_queries(key)) : Queries();
-      }
-    }
-
     Gradients dk = {};
     Gradients dv = {};
     if (walk.visits() > 0) {
-      keys_.load(unit, k, v, first_key_, wave_, scales_);
+      const Sequence sequence = a_.sequences.at(index_);
+      keys_.load(Unit(current_lane_of<Unit::kWave>()), a_.k.keys(sequence, head_k_),
+                 a_.v.keys(sequence, head_k_), first_key_, wave(), scales_);
       visit_all(walk, dk, dv);
     }
     const float dv_factor = (kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale) / scales_.d_o;
-    store(dk_rows, dk, a_.scores.scale / (scales_.ds * scales_.q));
-    store(dv_rows, dv, dv_factor);
+    // Asked for again: there are no registers to keep it in.
+    const Sequence sequence = a_.sequences.at(index_);
+    const Rows<T> dk_rows = a_.dk.keys(sequence, head_k_);
+    const Rows<T> dv_rows = a_.dv.keys(sequence, head_k_);
+    const float dk_factor = a_.scores.scale / (scales_.ds * scales_.q);
+    if constexpr (Unit::kAdjacentSums) {
+      // K's and V's places are free when all have done with them.
+      const typename B::KeyTile dk_tile = {shared_ + B::kKAt};
+      const typename B::KeyTile dv_tile = {shared_ + B::kVAt};
+      __syncthreads();
+      put(dk_tile, dk, dk_factor);
+      put(dv_tile, dv, dv_factor);
+      __syncthreads();
+      copy_out<B::kThreads, B::kN>(dk_tile, dk_rows, first_key_);
+      copy_out<B::kThreads, B::kN>(dv_tile, dv_rows, first_key_);
+    } else {
+      store(dk_rows, dk, dk_factor);
+      store(dv_rows, dv, dv_factor);
+    }
   }
 
  private:
+  // Asked for anew where they are needed, so that no addresses are kept in registers meanwhile.
+  __device__ static __forceinline__ int wave() { return current_wave<Unit::kWave>(); }
+  __device__ static __forceinline__ int key_wave() { return wave() / B::kColumnWaves; }
+  __device__ static __forceinline__ int first_column() { return wave() % B::kColumnWaves * B::kColumns; }
+
   static constexpr float kUnshift = 1.0F / static_cast<float>(1 << kPShift<T>);
   static constexpr int kDqTileFloats = B::kM * B::kHeadDim;
 
@@ -100,8 +110,25 @@ class KeyTileWalk {
 
   /// The key of owner row `index` of block `block`.
   __device__ __forceinline__ int key(int block, int index) const {
-    return first_key_ + key_wave_ * B::kWaveKeys + Unit::template owner_row<B::kOwnerBlocks>(block, index);
+    return first_key_ + key_wave() * B::kWaveKeys + Unit::template owner_row<B::kOwnerBlocks>(block, index);
   }
+  /// Which queries see each of the lane's keys. Not kept: few tiles need it, and registers are scarce.
+  struct SeenBy {
+    Queries of[B::kOwnerBlocks][Unit::kOwners];
+
+    __device__ __forceinline__ SeenBy(const Unit& unit, const KeyTileWalk& walk) {
+      const Mask mask(walk.a_.mask, walk.seqlen_q_, walk.seqlen_k_);
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        FMHA_BWD_UNROLL
+        for (int i = 0; i < Unit::kOwners; ++i) {
+          const int key = walk.key(b, unit.owner(i));
+          if (key < walk.seqlen_k_) of[b][i] = Queries(mask.visible_queries(key));
+        }
+      }
+    }
+  };
+
   __device__ __forceinline__ int head_of(int member) const { return head_k_ * a_.group_size + member; }
 
   __device__ __forceinline__ typename B::QueryTile q_tile(int stage) const {
@@ -131,21 +158,23 @@ class KeyTileWalk {
     q_loader_.begin(q_tile(stage), rows_of(a_.q, q_, visit), first_query);
     d_o_loader_.begin(d_o_tile(stage), rows_of(a_.d_o, d_o_, visit), first_query);
     Unit::commit_loads();
-    const int row = current_thread();
-    if (row >= B::kM) return;
-    const bool exists = first_query + row < seqlen_q_;
-    lse_ = exists ? lse_rows_[visit.member * a_.lse.head_stride + first_query + row] : 0.0F;
-    d_ = exists ? d_rows_[visit.member * a_.d.head_stride + first_query + row] : 0.0F;
+    // One thread has one of LSE, the next kM one of D each.
+    const int row = current_thread() % B::kM;
+    if (current_thread() >= 2 * B::kM || first_query + row >= seqlen_q_) return;
+    const float* const rows = current_thread() < B::kM ? lse_rows_ + visit.member * a_.lse.head_stride
+                                                       : d_rows_ + visit.member * a_.d.head_stride;
+    fact_ = rows[first_query + row];
   }
 
   __device__ __forceinline__ void finish(int stage) {
     q_loader_.finish(q_tile(stage), scales_.q);
     d_o_loader_.finish(d_o_tile(stage), scales_.d_o);
     Unit::wait_for_loads();
-    const int row = current_thread();
-    if (row >= B::kM) return;
-    lse_of(stage)[row] = kPlain ? lse_ * kLog2E - static_cast<float>(kPShift<T>) : lse_;
-    d_of(stage)[row] = kPlain ? d_ * (kUnshift * scales_.ds) : d_;
+    const int row = current_thread() % B::kM;
+    if (current_thread() < B::kM)
+      lse_of(stage)[row] = kPlain ? fact_ * kLog2E - static_cast<float>(kPShift<T>) : fact_;
+    if (current_thread() >= B::kM && current_thread() < 2 * B::kM)
+      d_of(stage)[row] = kPlain ? fact_ * (kUnshift * scales_.ds) : fact_;
   }
 
   __device__ __forceinline__ void visit_all(const Walk& walk, Gradients& dk, Gradients& dv) {
@@ -177,12 +206,14 @@ class KeyTileWalk {
   __device__ __forceinline__ void differentiate(const Visit& visit, bool is_cut, int stage, int buffer,
                                                 Gradients& dk, Gradients& dv) {
     const Unit unit(current_lane_of<Unit::kWave>());
+    const int key_wave = KeyTileWalk::key_wave();
+    const int first_column = KeyTileWalk::first_column();
     Scores s = {};
     Scores dp = {};
     add_scores(
-        unit, s, [&](int b, int step) { return keys_.k_rows(unit, key_wave_, b, step); }, q_tile(stage));
+        unit, s, [&](int b, int step) { return keys_.k_rows(unit, key_wave, b, step); }, q_tile(stage));
     add_scores(
-        unit, dp, [&](int b, int step) { return keys_.v_rows(unit, key_wave_, b, step); }, d_o_tile(stage));
+        unit, dp, [&](int b, int step) { return keys_.v_rows(unit, key_wave, b, step); }, d_o_tile(stage));
     if constexpr (kPlain) {
       plain_gradients(unit, s, dp, visit, is_cut, stage);
     } else {
@@ -198,16 +229,16 @@ class KeyTileWalk {
         p[chunk][b] = unit.left_of(s[b][chunk]);
         ds[chunk][b] = unit.left_of(dp[b][chunk]);
       }
-      if (B::kColumnWaves == 1 || first_column_ == 0) {
-        unit.store_ds(ds_tile(buffer), ds[chunk], chunk * Unit::kDepth, key_wave_ * B::kWaveKeys);
+      if (B::kColumnWaves == 1 || first_column == 0) {
+        unit.store_ds(ds_tile(buffer), ds[chunk], chunk * Unit::kDepth, key_wave * B::kWaveKeys);
       }
     }
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < B::kChunks; ++chunk)
-      add_weighted_rows(unit, dv, p[chunk], d_o_tile(stage), chunk * Unit::kDepth, first_column_);
+      add_weighted_rows(unit, dv, p[chunk], d_o_tile(stage), chunk * Unit::kDepth, first_column);
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < B::kChunks; ++chunk)
-      add_weighted_rows(unit, dk, ds[chunk], q_tile(stage), chunk * Unit::kDepth, first_column_);
+      add_weighted_rows(unit, dk, ds[chunk], q_tile(stage), chunk * Unit::kDepth, first_column);
   }
 
   /// P 2^shift in place of the products of S, dS in place of dP.
@@ -218,22 +249,37 @@ class KeyTileWalk {
     FMHA_BWD_UNROLL
     for (int w = 0; w < B::kWalkBlocks; ++w) {
       float lse[kSums];
-      float d[kSums];
       unit.walked_values(lse_of(stage) + 16 * w, lse);
-      unit.walked_values(d_of(stage) + 16 * w, d);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
         float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
-        float(&ds)[kSums] = dp[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) p[r] = exp2_approximate(p[r] * scale_log2 - lse[r]);
-        if (is_cut) {
+      }
+    }
+    if (is_cut) {
+      const SeenBy seen_by(unit, *this);
+      FMHA_BWD_UNROLL
+      for (int w = 0; w < B::kWalkBlocks; ++w) {
+        FMHA_BWD_UNROLL
+        for (int b = 0; b < B::kOwnerBlocks; ++b) {
           FMHA_BWD_UNROLL
           for (int r = 0; r < kSums; ++r) {
             const int query = visit.tile * B::kM + 16 * w + unit.walked(r);
-            if (!seen_by_[b][Unit::owner_index(r)].contains(query)) p[r] = 0.0F;
+            if (!seen_by.of[b][Unit::owner_index(r)].contains(query))
+              s[b][w / B::kDepthBlocks][w % B::kDepthBlocks][r] = 0.0F;
           }
         }
+      }
+    }
+    FMHA_BWD_UNROLL
+    for (int w = 0; w < B::kWalkBlocks; ++w) {
+      float d[kSums];
+      unit.walked_values(d_of(stage) + 16 * w, d);
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        const float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
+        float(&ds)[kSums] = dp[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) ds[r] = p[r] * (ds[r] * dp_scale - d[r]);
       }
@@ -245,6 +291,7 @@ class KeyTileWalk {
                                                    const Visit& visit, int stage) const {
     const HeadScores<T> scores =
         a_.scores.of(HeadPlace(index_, head_of(visit.member), a_.mask, seqlen_q_, seqlen_k_));
+    const SeenBy seen_by(unit, *this);
     const float to_qk = 1.0F / (scales_.q * scales_.k);
     const float to_dp = 1.0F / (scales_.v * scales_.d_o);
     // Kept P is packed without 1 / (1 - p), which dV is multiplied by at last.
@@ -264,7 +311,7 @@ class KeyTileWalk {
           const int query = visit.tile * B::kM + 16 * w + unit.walked(r);
           const int i = Unit::owner_index(r);
           PairGradients pair = {};
-          if (seen_by_[b][i].contains(query)) {
+          if (seen_by.of[b][i].contains(query)) {
             pair = scores.gradients(p[r] * to_qk, ds[r] * to_dp, lse[r], d[r], query, key(b, unit.owner(i)));
           }
           p[r] = pair.p * p_scale;
@@ -276,13 +323,26 @@ class KeyTileWalk {
 
   __device__ __forceinline__ void add_dq_of(const Visit& visit, int buffer) const {
     const Unit unit(current_lane_of<Unit::kWave>());
-    const int first_column = wave_ % B::kDqColumnWaves * B::kDqColumns;
+    const int wave = KeyTileWalk::wave();
+    const int first_column = wave % B::kDqColumnWaves * B::kDqColumns;
     add_dq<B>(
-        unit, ds_tile(buffer), wave_,
+        unit, ds_tile(buffer), wave,
         [&](auto& right, int step, int group) { keys_.k_columns(unit, right, step, group, first_column); },
         dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats);
   }
 
+  __device__ __forceinline__ void put(const typename B::KeyTile& tile, const Gradients& gradients,
+                                      float factor) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    FMHA_BWD_UNROLL
+    for (int b = 0; b < B::kOwnerBlocks; ++b) {
+      FMHA_BWD_UNROLL
+      for (int group = 0; group < B::kGroups; ++group) {
+        put_group(unit, tile, key_wave() * B::kWaveKeys + 16 * b, first_column() + group * 16 * B::kGroup,
+                  gradients[b][group], factor);
+      }
+    }
+  }
   __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& gradients, float factor) const {
     const Unit unit(current_lane_of<Unit::kWave>());
     FMHA_BWD_UNROLL
@@ -290,7 +350,7 @@ class KeyTileWalk {
       FMHA_BWD_UNROLL
       for (int group = 0; group < B::kGroups; ++group) {
         store_group(
-            unit, rows, [&](int r) { return key(b, unit.row(r)); }, first_column_ + group * 16 * B::kGroup,
+            unit, rows, [&](int r) { return key(b, unit.row(r)); }, first_column() + group * 16 * B::kGroup,
             gradients[b][group], [&](int /*r*/) { return factor; });
       }
     }
@@ -303,9 +363,6 @@ class KeyTileWalk {
   const int seqlen_q_;
   const int seqlen_k_;
   const int first_key_;
-  const int wave_;
-  const int key_wave_;
-  const int first_column_;
   // Of the group's first head.
   const T* const q_;
   const T* const d_o_;
@@ -316,9 +373,7 @@ class KeyTileWalk {
   Keys keys_;
   Loader q_loader_;
   Loader d_o_loader_;
-  float lse_ = 0.0F;
-  float d_ = 0.0F;
-  Queries seen_by_[B::kOwnerBlocks][Unit::kOwners];
+  float fact_ = 0.0F;  // on its way: of LSE or D
 };
 
 template <class Traits, class T, int kHeadDim, bool kPlain,
@@ -330,13 +385,12 @@ __global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void dq_dk_dv_kernel(A
   const auto plane = static_cast<int>(blockIdx.x / slices);
   const int index = plane / a.nhead_k;
   const int head_k = plane % a.nhead_k;
-  const Sequence sequence = a.sequences.at(index);
-  for (int tile = slice; tile * B::kN < static_cast<int>(sequence.seqlen_k); tile += a.slices) {
+  const auto seqlen_k = static_cast<int>(a.sequences.at(index).seqlen_k);
+  for (int tile = slice; tile * B::kN < seqlen_k; tile += a.slices) {
     if (tile != slice) __syncthreads();
-    KeyTileWalk<B, kPlain> walk(a, reinterpret_cast<std::byte*>(shared), index, head_k, sequence, tile,
-                                a.dq_acc + slice * a.slice);
-    walk.run(a.k.keys(sequence, head_k), a.v.keys(sequence, head_k), a.dk.keys(sequence, head_k),
-             a.dv.keys(sequence, head_k));
+    KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), index, head_k, a.sequences.at(index),
+                           tile, a.dq_acc + slice * a.slice)
+        .run();
   }
 }
 

@@ -58,6 +58,7 @@ struct Backward {
 
   static_assert(kM % Unit::kDepth == 0 && kN % Unit::kDepth == 0 && kHeadDim % (16 * kGroup) == 0);
   static_assert(!Unit::kCopiesAsync || (kStages > 1 && !kLoadsLate));
+  static_assert(2 * kM <= kThreads);
   static_assert(kGroups > 0 && kDqRowBlocks > 0 && kDqGroups > 0);
   static_assert(kDqRowBlocks * 16 * kDqQueryWaves == kM && kDqColumns * kDqColumnWaves == kHeadDim);
 

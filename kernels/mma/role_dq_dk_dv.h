@@ -57,10 +57,11 @@ class RoleWalk {
                                       const Sequence& sequence, int key_tile, float* dq_acc)
       : a_(a),
         shared_(shared),
+        index_(index),
+        head_k_(head_k),
         seqlen_q_(static_cast<int>(sequence.seqlen_q)),
         seqlen_k_(static_cast<int>(sequence.seqlen_k)),
         first_key_(key_tile * B::kN),
-        warp_(uniform(current_thread() / Unit::kWave)),
         q_(a.q.queries(sequence, head_k * a.group_size).data),
         d_o_(a.d_o.queries(sequence, head_k * a.group_size).data),
         lse_rows_(a.lse.queries(sequence, head_k * a.group_size).data),
@@ -68,34 +69,42 @@ class RoleWalk {
         dq_acc_(dq_acc +
                 matrix::AccPlace::first_tile(a, sequence, index, head_k * a.group_size, B::kM) *
                     kDqTileFloats +
-                warp_ * B::kDqWaveFloats) {}
+                warp() * B::kDqWaveFloats) {}
 
-  __device__ __forceinline__ void run(const Rows<const T>& k, const Rows<const T>& v, const Rows<T>& dk_rows,
-                                      const Rows<T>& dv_rows) {
+  __device__ __forceinline__ void run() {
     const Mask mask(a_.mask, seqlen_q_, seqlen_k_);
     const bool whole = first_key_ + B::kN <= seqlen_k_;
     const matrix::Walk walk(mask, first_key_, whole ? first_key_ + B::kN : seqlen_k_, whole, B::kM,
                             first_key_ / B::kN, a_.group_size);
     if (walk.visits() > 0) {
       KeyLoader loader;
-      loader.begin(k_tile(), k, first_key_);
-      loader.begin(v_tile(), v, first_key_);
+      const Sequence sequence = a_.sequences.at(index_);
+      loader.begin(k_tile(), a_.k.keys(sequence, head_k_), first_key_);
+      loader.begin(v_tile(), a_.v.keys(sequence, head_k_), first_key_);
       begin(walk.first(), 0);
       finish(0);
       __syncthreads();
     }
+    const bool is_values = uniform(warp()) < kRoleWarps;
     Gradients sums = {};
-    if (warp_ < kRoleWarps) {
-      note_mask(mask);
+    if (is_values) {
       visit_all<true>(walk, sums);
-      store(dv_rows, sums, matrix::kPShift<T> == 0 ? 1.0F : kUnshift);
     } else {
       visit_all<false>(walk, sums);
-      store(dk_rows, sums, a_.scores.scale);
     }
+    // K's and V's places are free behind the last barrier.
+    put(is_values ? v_tile() : k_tile(), sums,
+        !is_values ? a_.scores.scale : (matrix::kPShift<T> == 0 ? 1.0F : kUnshift));
+    __syncthreads();
+    // Asked for again: there are no registers to keep it in.
+    const Sequence sequence = a_.sequences.at(index_);
+    matrix::copy_out<B::kThreads, B::kN>(k_tile(), a_.dk.keys(sequence, head_k_), first_key_);
+    matrix::copy_out<B::kThreads, B::kN>(v_tile(), a_.dv.keys(sequence, head_k_), first_key_);
   }
 
  private:
+  /// Asked for anew where it is needed, so that no addresses are kept in registers meanwhile.
+  __device__ static __forceinline__ int warp() { return current_wave<Unit::kWave>(); }
   __device__ __forceinline__ typename B::KeyTile k_tile() const { return {shared_ + Memory::kKAt}; }
   __device__ __forceinline__ typename B::KeyTile v_tile() const { return {shared_ + Memory::kVAt}; }
   __device__ __forceinline__ typename B::QueryTile q_tile(int stage) const {
@@ -108,8 +117,8 @@ class RoleWalk {
     return {shared_ + Memory::kDsAt + buffer * B::kDsTileBytes};
   }
   /// P of block (b, chunk) of the keys of both warps that have them, in the order of the registers.
-  __device__ __forceinline__ uint4* p_words(int buffer, int b, int chunk, int lane) const {
-    const int block = (warp_ % kRoleWarps * kBlocks + b) * kChunks + chunk;
+  __device__ __forceinline__ uint4* p_words(int warp, int buffer, int b, int chunk, int lane) const {
+    const int block = (warp % kRoleWarps * kBlocks + b) * kChunks + chunk;
     return reinterpret_cast<uint4*>(shared_ + Memory::kPAt + buffer * Memory::kPBytes) + block * Unit::kWave +
            lane;
   }
@@ -119,21 +128,10 @@ class RoleWalk {
   __device__ __forceinline__ float* d_of(int stage) const {
     return reinterpret_cast<float*>(shared_ + Memory::kDAt + stage * B::kRowBytes);
   }
-  __device__ __forceinline__ int first_row() const { return warp_ % kRoleWarps * B::kWaveKeys; }
-  __device__ __forceinline__ int key(int block, int index) const {
-    return first_key_ + first_row() + Unit::template owner_row<kBlocks>(block, index);
-  }
-
-  __device__ __forceinline__ void note_mask(const Mask& mask) {
-    const Unit unit(current_lane_of<Unit::kWave>());
-    FMHA_BWD_UNROLL
-    for (int b = 0; b < kBlocks; ++b) {
-      FMHA_BWD_UNROLL
-      for (int i = 0; i < Unit::kOwners; ++i) {
-        const int at = key(b, unit.owner(i));
-        seen_by_[b][i] = at < seqlen_k_ ? matrix::Queries(mask.visible_queries(at)) : matrix::Queries();
-      }
-    }
+  /// The first of a warp's keys in the tile.
+  __device__ static __forceinline__ int first_row(int warp) { return warp % kRoleWarps * B::kWaveKeys; }
+  __device__ __forceinline__ int key(int warp, int block, int index) const {
+    return first_key_ + first_row(warp) + Unit::template owner_row<kBlocks>(block, index);
   }
 
   /// The queries of the visit's head; `first` is the group's first head's.
@@ -148,18 +146,18 @@ class RoleWalk {
     loader.begin(q_tile(stage), rows_of(a_.q, q_, visit), first_query);
     loader.begin(d_o_tile(stage), rows_of(a_.d_o, d_o_, visit), first_query);
     Unit::commit_loads();
-    const int row = current_thread();
-    if (row >= B::kM) return;
-    const bool exists = first_query + row < seqlen_q_;
-    lse_ = exists ? lse_rows_[visit.member * a_.lse.head_stride + first_query + row] : 0.0F;
-    d_ = exists ? d_rows_[visit.member * a_.d.head_stride + first_query + row] : 0.0F;
+    // One thread has one of LSE, the next kM one of D each.
+    const int row = current_thread() % B::kM;
+    if (current_thread() >= 2 * B::kM || first_query + row >= seqlen_q_) return;
+    const float* const rows = current_thread() < B::kM ? lse_rows_ + visit.member * a_.lse.head_stride
+                                                       : d_rows_ + visit.member * a_.d.head_stride;
+    fact_ = rows[first_query + row];
   }
   __device__ __forceinline__ void finish(int stage) {
     Unit::wait_for_loads();
-    const int row = current_thread();
-    if (row >= B::kM) return;
-    lse_of(stage)[row] = lse_ * matrix::kLog2E - 15.0F;
-    d_of(stage)[row] = d_ * kUnshift;
+    const int row = current_thread() % B::kM;
+    if (current_thread() < B::kM) lse_of(stage)[row] = fact_ * matrix::kLog2E - 15.0F;
+    if (current_thread() >= B::kM && current_thread() < 2 * B::kM) d_of(stage)[row] = fact_ * kUnshift;
   }
 
   /// In step t: the first role has visit t, the second t - 1, and dQ is of t - 2.
@@ -178,7 +176,13 @@ class RoleWalk {
       if (t + 1 < visits) begin(next, next_stage);
       if (!kIsValues && t > 1) add_dq_of(before_that, t % 2);
       if (kIsValues && t < visits) add_values(visit, walk.is_cut(visit.tile), stage, t % 2, sums);
-      if (!kIsValues && t > 0 && t <= visits) add_keys(stage_before, (t + 1) % 2, sums);
+      if (!kIsValues && t > 0 && t <= visits) {
+        if (walk.is_cut(before.tile) && is_hidden(before)) {
+          clear_ds((t + 1) % 2);
+        } else {
+          add_keys(stage_before, (t + 1) % 2, sums);
+        }
+      }
       if (kIsValues && t > 1) add_dq_of(before_that, t % 2);
       if (t + 1 < visits) finish(next_stage);
       __syncthreads();
@@ -189,36 +193,69 @@ class RoleWalk {
     }
   }
 
+  /// Whether no query of the tile sees any of the warp's keys.
+  __device__ __forceinline__ bool is_hidden(const Visit& visit) const {
+    const int begin = first_key_ + first_row(warp());
+    const int end = begin + B::kWaveKeys < seqlen_k_ ? begin + B::kWaveKeys : seqlen_k_;
+    if (begin >= end) return true;
+    const matrix::Queries queries(Mask(a_.mask, seqlen_q_, seqlen_k_).queries_of({begin, end}));
+    return queries.end <= visit.tile * B::kM || queries.begin >= (visit.tile + 1) * B::kM;
+  }
+  /// P = 0 where a query does not see a key: a block of keys and of the queries from first_query on.
+  __device__ __forceinline__ void hide(const Unit& unit, float (&p)[kSums], int block,
+                                       int first_query) const {
+    const int warp = this->warp();
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < Unit::kOwners; ++i) {
+      const int at = key(warp, block, unit.owner(i));
+      const matrix::Queries queries =
+          at < seqlen_k_ ? matrix::Queries(Mask(a_.mask, seqlen_q_, seqlen_k_).visible_queries(at))
+                         : matrix::Queries();
+      FMHA_BWD_UNROLL
+      for (int r = 0; r < kSums; ++r) {
+        if (Unit::owner_index(r) == i && !queries.contains(first_query + unit.walked(r))) p[r] = 0.0F;
+      }
+    }
+  }
+  /// dS = 0 of the warp's keys.
+  __device__ __forceinline__ void clear_ds(int buffer) const {
+    const Unit unit(current_lane_of<Unit::kWave>());
+    const Operand zeros[kBlocks] = {};
+    FMHA_BWD_UNROLL
+    for (int chunk = 0; chunk < kChunks; ++chunk)
+      unit.store_ds(ds_tile(buffer), zeros, chunk * Unit::kDepth, first_row(warp()));
+  }
+
   /// P of a tile of queries, for the other role too, and dV.
   __device__ __forceinline__ void add_values(const Visit& visit, bool is_cut, int stage, int buffer,
                                              Gradients& dv) const {
+    if (is_cut && is_hidden(visit)) return;
     const Unit unit(current_lane_of<Unit::kWave>());
+    const int warp = this->warp();
     Scores s = {};
     matrix::add_scores(
-        unit, s, [&](int b, int step) { return unit.rows(k_tile(), first_row() + 16 * b, step); },
+        unit, s, [&](int b, int step) { return unit.rows(k_tile(), first_row(warp) + 16 * b, step); },
         q_tile(stage));
     const float scale_log2 = a_.scores.scale * matrix::kLog2E;
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < kChunks; ++chunk) {
       float lse[kSums];
       unit.walked_values(lse_of(stage) + 16 * chunk, lse);
-      Operand left[kBlocks];
       FMHA_BWD_UNROLL
       for (int b = 0; b < kBlocks; ++b) {
         float(&p)[kSums] = s[b][chunk][0];
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) p[r] = exp2_approximate(p[r] * scale_log2 - lse[r]);
-        if (is_cut) {
-          FMHA_BWD_UNROLL
-          for (int r = 0; r < kSums; ++r) {
-            const int query = visit.tile * B::kM + 16 * chunk + unit.walked(r);
-            if (!seen_by_[b][Unit::owner_index(r)].contains(query)) p[r] = 0.0F;
-          }
-        }
+        if (is_cut) hide(unit, p, b, visit.tile * B::kM + 16 * chunk);
+      }
+      Operand left[kBlocks];
+      FMHA_BWD_UNROLL
+      for (int b = 0; b < kBlocks; ++b) {
+        const float(&p)[kSums] = s[b][chunk][0];
         std::uint32_t words[4];
         FMHA_BWD_UNROLL
         for (int i = 0; i < 4; ++i) words[i] = pack<Half>(p[2 * i], p[2 * i + 1]);
-        *p_words(buffer, b, chunk, unit.lane()) = make_uint4(words[0], words[1], words[2], words[3]);
+        *p_words(warp, buffer, b, chunk, unit.lane()) = make_uint4(words[0], words[1], words[2], words[3]);
         if constexpr (matrix::kPShift<T> == 0) {
           FMHA_BWD_UNROLL
           for (int i = 0; i < 4; ++i)
@@ -235,9 +272,10 @@ class RoleWalk {
   /// dS of a tile of queries, and dK.
   __device__ __forceinline__ void add_keys(int stage, int buffer, Gradients& dk) const {
     const Unit unit(current_lane_of<Unit::kWave>());
+    const int warp = this->warp();
     Scores dp = {};
     matrix::add_scores(
-        unit, dp, [&](int b, int step) { return unit.rows(v_tile(), first_row() + 16 * b, step); },
+        unit, dp, [&](int b, int step) { return unit.rows(v_tile(), first_row(warp) + 16 * b, step); },
         d_o_tile(stage));
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < kChunks; ++chunk) {
@@ -246,7 +284,7 @@ class RoleWalk {
       Operand left[kBlocks];
       FMHA_BWD_UNROLL
       for (int b = 0; b < kBlocks; ++b) {
-        const uint4 packed = *p_words(buffer, b, chunk, unit.lane());
+        const uint4 packed = *p_words(warp, buffer, b, chunk, unit.lane());
         const std::uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
         float(&ds)[1][kSums] = dp[b][chunk];
         FMHA_BWD_UNROLL
@@ -256,16 +294,17 @@ class RoleWalk {
         }
         left[b] = unit.left_of(ds);
       }
-      unit.store_ds(ds_tile(buffer), left, chunk * Unit::kDepth, first_row());
+      unit.store_ds(ds_tile(buffer), left, chunk * Unit::kDepth, first_row(warp));
       matrix::add_weighted_rows(unit, dk, left, q_tile(stage), chunk * Unit::kDepth, 0);
     }
   }
 
   __device__ __forceinline__ void add_dq_of(const Visit& visit, int buffer) const {
     const Unit unit(current_lane_of<Unit::kWave>());
-    const int first_column = warp_ % B::kDqColumnWaves * B::kDqColumns;
+    const int warp = this->warp();
+    const int first_column = warp % B::kDqColumnWaves * B::kDqColumns;
     matrix::add_dq<B>(
-        unit, ds_tile(buffer), warp_,
+        unit, ds_tile(buffer), warp,
         [&](auto& right, int step, int group) {
           unit.template columns<false>(right, k_tile(), Unit::kDepth * step,
                                        first_column + group * 16 * B::kDqGroup);
@@ -273,53 +312,53 @@ class RoleWalk {
         dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats);
   }
 
-  __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& sums, float factor) const {
+  __device__ __forceinline__ void put(const typename B::KeyTile& tile, const Gradients& sums,
+                                      float factor) const {
     const Unit unit(current_lane_of<Unit::kWave>());
+    const int first_row = RoleWalk::first_row(warp());
     FMHA_BWD_UNROLL
     for (int b = 0; b < kBlocks; ++b) {
       FMHA_BWD_UNROLL
-      for (int group = 0; group < B::kHeadDim / 16; ++group) {
-        matrix::store_group(
-            unit, rows, [&](int r) { return key(b, unit.row(r)); }, 16 * group, sums[b][group],
-            [&](int /*r*/) { return factor; });
-      }
+      for (int group = 0; group < B::kHeadDim / 16; ++group)
+        matrix::put_group(unit, tile, first_row + 16 * b, 16 * group, sums[b][group], factor);
     }
   }
 
   const matrix::Arguments<T>& a_;
   std::byte* const shared_;
+  const int index_;
+  const int head_k_;
   const int seqlen_q_;
   const int seqlen_k_;
   const int first_key_;
-  const int warp_;
   // Of the group's first head.
   const T* const q_;
   const T* const d_o_;
   const float* const lse_rows_;
   const float* const d_rows_;
   float* const dq_acc_;
-  float lse_ = 0.0F;
-  float d_ = 0.0F;
-  matrix::Queries seen_by_[kBlocks][Unit::kOwners];
+  float fact_ = 0.0F;  // on its way: of LSE or D
 };
 
 template <class Traits, class T, int kHeadDim,
           class B = typename Traits::template Backward<T, kHeadDim, true>>
-__global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void role_dq_dk_dv_kernel(matrix::Arguments<T> a) {
+__global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void role_dq_dk_dv_kernel(
+    [[maybe_unused]] matrix::Arguments<T> a) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   HIP_DYNAMIC_SHARED(uint4, shared)
   const auto slices = static_cast<unsigned>(a.slices);
   const auto slice = static_cast<int>(blockIdx.x % slices);
   const auto plane = static_cast<int>(blockIdx.x / slices);
   const int index = plane / a.nhead_k;
   const int head_k = plane % a.nhead_k;
-  const Sequence sequence = a.sequences.at(index);
-  for (int tile = slice; tile * B::kN < static_cast<int>(sequence.seqlen_k); tile += a.slices) {
+  const auto seqlen_k = static_cast<int>(a.sequences.at(index).seqlen_k);
+  for (int tile = slice; tile * B::kN < seqlen_k; tile += a.slices) {
     if (tile != slice) __syncthreads();
-    RoleWalk<B> walk(a, reinterpret_cast<std::byte*>(shared), index, head_k, sequence, tile,
-                     a.dq_acc + slice * a.slice);
-    walk.run(a.k.keys(sequence, head_k), a.v.keys(sequence, head_k), a.dk.keys(sequence, head_k),
-             a.dv.keys(sequence, head_k));
+    RoleWalk<B>(a, reinterpret_cast<std::byte*>(shared), index, head_k, a.sequences.at(index), tile,
+                a.dq_acc + slice * a.slice)
+        .run();
   }
+#endif
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::mma

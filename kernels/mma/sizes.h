@@ -4,7 +4,9 @@
 //   64    32 x 128        4      32           65 KB   two blocks a multiprocessor
 //   128   32 x 64         4      16           73 KB   the same
 //         64 x 128        8      32           225 KB  plain scores where a block can have it: role_dq_dk_dv.h
-//   256   32 x 64         8      16           137 KB  two warps a set of keys, each half of the columns
+//   256   16 x 64         8      16           100 KB  two warps a set of keys, each half of the columns
+//
+// Other scores than plain ones take more registers: 16 keys a warp, and 16 queries from hdim 128 on.
 #pragma once
 
 #include "kernels/matrix/launch.h"
@@ -17,7 +19,7 @@ template <int kHeadDim>
 inline constexpr matrix::BackwardSizes kPlainSizes =
     kHeadDim == 64    ? matrix::BackwardSizes{32, 2, 4, 1, 2, 2, false, false, 2}
     : kHeadDim == 128 ? matrix::BackwardSizes{32, 1, 4, 1, 2, 2, false, false, 2}
-                      : matrix::BackwardSizes{32, 1, 4, 2, 2, 1, false, false, 1};
+                      : matrix::BackwardSizes{16, 1, 4, 2, 2, 1, false, false, 1};
 template <int kHeadDim>
 inline constexpr matrix::BackwardSizes kScoredSizes =
     kHeadDim == 64    ? matrix::BackwardSizes{32, 1, 4, 1, 2, 2, false, false, 2}

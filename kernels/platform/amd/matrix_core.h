@@ -163,6 +163,12 @@ __device__ __forceinline__ void keep_order(float (&sums)[8]) {
   set<8>(sums, values);
 }
 
+/// The number of this thread's wave: a scalar.
+template <int kWave>
+__device__ __forceinline__ int current_wave() {
+  return __builtin_amdgcn_readfirstlane(static_cast<int>(threadIdx.x) / kWave);
+}
+
 /// A value that all lanes of the wave have, where the compiler may know it.
 __device__ __forceinline__ int uniform(int value) { return __builtin_amdgcn_readfirstlane(value); }
 

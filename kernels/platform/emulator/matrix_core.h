@@ -170,6 +170,10 @@ int current_lane_of() {
 }
 /// On AMD the compiler finishes the sums before it, and moves no access to memory past it.
 inline void keep_order(float (&/*sums*/)[8]) {}
+template <int kWave>
+int current_wave() {
+  return current_thread() / kWave;
+}
 /// A value that all lanes of the wave have.
 inline int uniform(int value) { return value; }
 

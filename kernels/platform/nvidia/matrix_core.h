@@ -94,6 +94,12 @@ __device__ __forceinline__ int current_lane_of() {
   return lane;
 }
 
+/// The number of this thread's wave, likewise.
+template <int kWave>
+__device__ __forceinline__ int current_wave() {
+  return current_thread() / kWave;
+}
+
 /// A value that all lanes of the wave have, where the compiler may know it.
 __device__ __forceinline__ int uniform(int value) { return __shfl_sync(0xffffffffU, value, 0); }
 
