@@ -130,7 +130,7 @@ TEST(MatrixRefusal, SaysHowMuchSharedMemoryIsMissing) {
     for (const std::int64_t hdim : {136, 256}) {
       EXPECT_THAT(
           refusal(of, problem_of(DType::fp16, hdim, 64)),
-          Optional(HasSubstr("139776 bytes of shared memory, and " + std::string(arch) + " has 101376")))
+          Optional(HasSubstr("102656 bytes of shared memory, and " + std::string(arch) + " has 101376")))
           << hdim;
     }
   }

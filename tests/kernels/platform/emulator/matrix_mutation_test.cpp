@@ -54,13 +54,14 @@ std::set<SourceLine> reached_by(const MatrixKernel& kernel) {
   return fmha_bwd::reached_by([&] { EXPECT_EQ(objection_to(kernel), "") << kernel.name; });
 }
 
-/// All but one, that between two tiles of keys, which two kernels do not need. Where keys are in registers
-/// (cdna), the first tile reads only dS behind its last barrier, and the second writes dS behind its first;
-/// where warps have roles, the first tile ends with a barrier.
+/// All but one, that between two tiles of keys, which RDNA alone needs. On CDNA keys are in registers: behind
+/// its last barrier a tile reads only dS, which the next writes behind its first. In the family mma each
+/// thread loads keys to where itself it read dK and dV last, and where warps have roles a tile ends with a
+/// barrier.
 std::set<SourceLine> needed_by(const MatrixKernel& kernel) {
   std::set<SourceLine> needed = reached_by(kernel);
   std::vector<const char*> files = {"/mma/role_dq_dk_dv.h"};
-  if (std::string_view(kernel.arch).starts_with("gfx9")) files.push_back("/matrix/dq_dk_dv.h");
+  if (!std::string_view(kernel.arch).starts_with("gfx1")) files.push_back("/matrix/dq_dk_dv.h");
   for (const char* file : files) {
     const std::vector<SourceLine> between_tiles =
         lines_with("if (tile != slice) __syncthreads();", KERNELS_FOLDER, file);
