@@ -1,6 +1,8 @@
 // What the matrix kernels of one problem are told, and where the accumulator of dQ stands.
 #pragma once
 
+#include <matrix_core.h>
+
 #include <cstdint>
 #include <type_traits>
 
@@ -47,9 +49,9 @@ struct Arguments {
   bool grouped;
 };
 
-template <class T>
-__device__ __forceinline__ InputScales input_scales(const Arguments<T>& a) {
-  return InputScales(a.norms, a.scores.draws.keep_scale);
+template <class Unit>
+__device__ __forceinline__ ScalesOf<Unit> scales_of(const Arguments<typename Unit::Element>& a) {
+  return ScalesOf<Unit>(a.norms, a.scores.draws.keep_scale);
 }
 
 /// The accumulator of dQ has a plane of tiles of kM queries for each head of each batch index. In group mode
@@ -67,6 +69,22 @@ struct AccPlace {
                                                             int index, int head, int tile_rows) {
     const std::int64_t plane = sequence.batch * a.nhead_q + head;
     return plane * a.plane_tiles + (a.grouped ? sequence.first_q / tile_rows + index : 0);
+  }
+};
+
+/// The part of stage 2 that is a workgroup's: a key head of a sequence, and a slice of its tiles of keys.
+struct BlockPart {
+  int slice;
+  int index;  // of the sequence
+  int head_k;
+
+  template <class T>
+  __device__ __forceinline__ explicit BlockPart(const Arguments<T>& a) {
+    const int block = current_block();
+    const int plane = block / a.slices;
+    slice = block % a.slices;
+    index = plane / a.nhead_k;
+    head_k = plane % a.nhead_k;
   }
 };
 

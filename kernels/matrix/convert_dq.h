@@ -31,7 +31,7 @@ __global__ __launch_bounds__(B::kThreads) void convert_dq_kernel(Arguments<T> a)
   const float* const from = a.dq_acc + (place * B::kWaves + wave) * B::kDqWaveFloats;
   const int first_row = wave / B::kDqColumnWaves * 16 * B::kDqRowBlocks;
   const int first_column = wave % B::kDqColumnWaves * B::kDqColumns;
-  const InputScales scales = input_scales(a);
+  const auto scales = scales_of<Unit>(a);
   const float factor = a.scores.scale / (scales.ds * scales.k);
   FMHA_BWD_UNROLL_BY(2)
   for (int n = 0; n < B::kDqWaveFloats / 256; ++n) {

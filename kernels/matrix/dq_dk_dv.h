@@ -41,23 +41,22 @@ class KeyTileWalk {
   static constexpr int kSums = Unit::kSums;
 
  public:
-  __device__ __forceinline__ KeyTileWalk(const Arguments<T>& a, std::byte* shared, int sequence_index,
-                                         int head_k, const Sequence& sequence, int key_tile, float* dq_acc)
+  __device__ __forceinline__ KeyTileWalk(const Arguments<T>& a, std::byte* shared, const BlockPart& part,
+                                         const Sequence& sequence, int key_tile)
       : a_(a),
         shared_(shared),
-        index_(sequence_index),
-        head_k_(head_k),
         seqlen_q_(static_cast<int>(sequence.seqlen_q)),
         seqlen_k_(static_cast<int>(sequence.seqlen_k)),
         first_key_(key_tile * B::kN),
-        q_(a.q.queries(sequence, head_of(0)).data),
-        d_o_(a.d_o.queries(sequence, head_of(0)).data),
-        lse_rows_(a.lse.queries(sequence, head_of(0)).data),
-        d_rows_(a.d.queries(sequence, head_of(0)).data),
-        dq_acc_(dq_acc +
-                AccPlace::first_tile(a, sequence, sequence_index, head_of(0), B::kM) * kDqTileFloats +
+        q_(a.q.queries(sequence, part.head_k * a.group_size).data),
+        d_o_(a.d_o.queries(sequence, part.head_k * a.group_size).data),
+        lse_rows_(a.lse.queries(sequence, part.head_k * a.group_size).data),
+        d_rows_(a.d.queries(sequence, part.head_k * a.group_size).data),
+        dq_acc_(a.dq_acc + part.slice * a.slice +
+                AccPlace::first_tile(a, sequence, part.index, part.head_k * a.group_size, B::kM) *
+                    kDqTileFloats +
                 wave() * B::kDqWaveFloats),
-        scales_(input_scales(a)),
+        scales_(matrix::scales_of<Unit>(a)),
         keys_(shared) {}
 
   __device__ __forceinline__ void run() {
@@ -68,16 +67,19 @@ class KeyTileWalk {
     Gradients dk = {};
     Gradients dv = {};
     if (walk.visits() > 0) {
-      const Sequence sequence = a_.sequences.at(index_);
-      keys_.load(Unit(current_lane_of<Unit::kWave>()), a_.k.keys(sequence, head_k_),
-                 a_.v.keys(sequence, head_k_), first_key_, wave(), scales_);
+      seen_by().note(mask, first_key_);
+      const BlockPart part(a_);
+      const Sequence sequence = a_.sequences.at(part.index);
+      keys_.load(Unit(current_lane_of<Unit::kWave>()), a_.k.keys(sequence, part.head_k),
+                 a_.v.keys(sequence, part.head_k), first_key_, wave(), scales_);
       visit_all(walk, dk, dv);
     }
     const float dv_factor = (kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale) / scales_.d_o;
     // Asked for again: there are no registers to keep it in.
-    const Sequence sequence = a_.sequences.at(index_);
-    const Rows<T> dk_rows = a_.dk.keys(sequence, head_k_);
-    const Rows<T> dv_rows = a_.dv.keys(sequence, head_k_);
+    const BlockPart part(a_);
+    const Sequence sequence = a_.sequences.at(part.index);
+    const Rows<T> dk_rows = a_.dk.keys(sequence, part.head_k);
+    const Rows<T> dv_rows = a_.dv.keys(sequence, part.head_k);
     const float dk_factor = a_.scores.scale / (scales_.ds * scales_.q);
     if constexpr (Unit::kAdjacentSums) {
       // K's and V's places are free when all have done with them.
@@ -112,24 +114,20 @@ class KeyTileWalk {
   __device__ __forceinline__ int key(int block, int index) const {
     return first_key_ + key_wave() * B::kWaveKeys + Unit::template owner_row<B::kOwnerBlocks>(block, index);
   }
-  /// Which queries see each of the lane's keys. Not kept: few tiles need it, and registers are scarce.
-  struct SeenBy {
+  __device__ __forceinline__ SeenBy<B::kN> seen_by() const { return SeenBy<B::kN>(shared_ + B::kSeenByAt); }
+  /// Which queries see each of the lane's keys.
+  struct LaneSeenBy {
     Queries of[B::kOwnerBlocks][Unit::kOwners];
 
-    __device__ __forceinline__ SeenBy(const Unit& unit, const KeyTileWalk& walk) {
-      const Mask mask(walk.a_.mask, walk.seqlen_q_, walk.seqlen_k_);
+    __device__ __forceinline__ LaneSeenBy(const Unit& unit, const KeyTileWalk& walk) {
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
         FMHA_BWD_UNROLL
-        for (int i = 0; i < Unit::kOwners; ++i) {
-          const int key = walk.key(b, unit.owner(i));
-          if (key < walk.seqlen_k_) of[b][i] = Queries(mask.visible_queries(key));
-        }
+        for (int i = 0; i < Unit::kOwners; ++i)
+          of[b][i] = walk.seen_by()[walk.key(b, unit.owner(i)) - walk.first_key_];
       }
     }
   };
-
-  __device__ __forceinline__ int head_of(int member) const { return head_k_ * a_.group_size + member; }
 
   __device__ __forceinline__ typename B::QueryTile q_tile(int stage) const {
     return {shared_ + stage * B::kQueryTileBytes};
@@ -258,15 +256,16 @@ class KeyTileWalk {
       }
     }
     if (is_cut) {
-      const SeenBy seen_by(unit, *this);
       FMHA_BWD_UNROLL
-      for (int w = 0; w < B::kWalkBlocks; ++w) {
+      for (int b = 0; b < B::kOwnerBlocks; ++b) {
         FMHA_BWD_UNROLL
-        for (int b = 0; b < B::kOwnerBlocks; ++b) {
+        for (int i = 0; i < Unit::kOwners; ++i) {
+          const Queries queries = seen_by()[key(b, unit.owner(i)) - first_key_];
           FMHA_BWD_UNROLL
-          for (int r = 0; r < kSums; ++r) {
-            const int query = visit.tile * B::kM + 16 * w + unit.walked(r);
-            if (!seen_by.of[b][Unit::owner_index(r)].contains(query))
+          for (int n = 0; n < B::kWalkBlocks * kSums; ++n) {
+            const int w = n / kSums;
+            const int r = n % kSums;
+            if (Unit::owner_index(r) == i && !queries.contains(visit.tile * B::kM + 16 * w + unit.walked(r)))
               s[b][w / B::kDepthBlocks][w % B::kDepthBlocks][r] = 0.0F;
           }
         }
@@ -289,9 +288,10 @@ class KeyTileWalk {
   /// The same of scores that are not plain.
   __device__ __forceinline__ void scored_gradients(const Unit& unit, Scores& s, Scores& dp,
                                                    const Visit& visit, int stage) const {
-    const HeadScores<T> scores =
-        a_.scores.of(HeadPlace(index_, head_of(visit.member), a_.mask, seqlen_q_, seqlen_k_));
-    const SeenBy seen_by(unit, *this);
+    const BlockPart part(a_);
+    const HeadScores<T> scores = a_.scores.of(
+        HeadPlace(part.index, part.head_k * a_.group_size + visit.member, a_.mask, seqlen_q_, seqlen_k_));
+    const LaneSeenBy seen_by(unit, *this);
     const float to_qk = 1.0F / (scales_.q * scales_.k);
     const float to_dp = 1.0F / (scales_.v * scales_.d_o);
     // Kept P is packed without 1 / (1 - p), which dV is multiplied by at last.
@@ -358,8 +358,6 @@ class KeyTileWalk {
 
   const Arguments<T>& a_;
   std::byte* const shared_;
-  const int index_;
-  const int head_k_;
   const int seqlen_q_;
   const int seqlen_k_;
   const int first_key_;
@@ -369,7 +367,7 @@ class KeyTileWalk {
   const float* const lse_rows_;
   const float* const d_rows_;
   float* const dq_acc_;
-  const InputScales scales_;
+  const ScalesOf<Unit> scales_;
   Keys keys_;
   Loader q_loader_;
   Loader d_o_loader_;
@@ -380,17 +378,12 @@ template <class Traits, class T, int kHeadDim, bool kPlain,
           class B = typename Traits::template Backward<T, kHeadDim, kPlain>>
 __global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void dq_dk_dv_kernel(Arguments<T> a) {
   HIP_DYNAMIC_SHARED(uint4, shared)
-  const auto slices = static_cast<unsigned>(a.slices);
-  const auto slice = static_cast<int>(blockIdx.x % slices);
-  const auto plane = static_cast<int>(blockIdx.x / slices);
-  const int index = plane / a.nhead_k;
-  const int head_k = plane % a.nhead_k;
-  const auto seqlen_k = static_cast<int>(a.sequences.at(index).seqlen_k);
-  for (int tile = slice; tile * B::kN < seqlen_k; tile += a.slices) {
-    if (tile != slice) __syncthreads();
-    KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), index, head_k, a.sequences.at(index),
-                           tile, a.dq_acc + slice * a.slice)
-        .run();
+  for (int tile = BlockPart(a).slice;; tile += a.slices) {
+    const BlockPart part(a);
+    const Sequence sequence = a.sequences.at(part.index);
+    if (tile * B::kN >= static_cast<int>(sequence.seqlen_k)) return;
+    if (tile >= a.slices) __syncthreads();  // the tile before is done with
+    KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), part, sequence, tile).run();
   }
 }
 

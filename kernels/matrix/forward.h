@@ -63,7 +63,7 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
   const int wave = uniform(static_cast<int>(threadIdx.x) / Unit::kWave);
   const auto query_of = [&](int row) { return first_query + 16 * wave + row; };
 
-  const InputScales scales = input_scales(a);
+  const auto scales = scales_of<Unit>(a);
   const float to_qk = 1.0F / (scales.q * scales.k);
   const auto fresh_unit = [] { return Unit(current_lane_of<Unit::kWave>()); };
   Queries sees[kOwners];  // keys

@@ -7,6 +7,7 @@
 #include <hip/hip_runtime.h>
 
 #include <cmath>
+#include <type_traits>
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix {
 
@@ -41,5 +42,18 @@ struct InputScales {
     return exp2f(fminf(fmaxf(15.0F - ceilf(log2f(bound)), -15.0F), 30.0F));
   }
 };
+
+/// Of units that scale nothing: known to the compiler.
+struct NoScales {
+  static constexpr float q = 1.0F;
+  static constexpr float k = 1.0F;
+  static constexpr float v = 1.0F;
+  static constexpr float d_o = 1.0F;
+  static constexpr float ds = 1.0F;
+
+  __device__ __forceinline__ NoScales(const float* /*norms*/, float /*keep_scale*/) {}
+};
+template <class Unit>
+using ScalesOf = std::conditional_t<Unit::kScalesInputs, InputScales, NoScales>;
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix

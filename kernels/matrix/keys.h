@@ -20,7 +20,7 @@ class SharedKeys {
 
   /// They are there when the first tile of queries is, if that is begun behind this.
   __device__ __forceinline__ void load(const Unit& /*unit*/, const Rows<const T>& k, const Rows<const T>& v,
-                                       int first_key, int /*wave*/, const InputScales& scales) {
+                                       int first_key, int /*wave*/, const ScalesOf<Unit>& scales) {
     Loader loader;
     loader.begin(k_, k, first_key);
     loader.finish(k_, scales.k);
@@ -58,7 +58,7 @@ class RegisterKeys {
   __device__ __forceinline__ explicit RegisterKeys(std::byte* /*shared*/) {}
 
   __device__ __forceinline__ void load(const Unit& unit, const Rows<const T>& k, const Rows<const T>& v,
-                                       int first_key, int wave, const InputScales& scales) {
+                                       int first_key, int wave, const ScalesOf<Unit>& scales) {
     const int lane = unit.lane();
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {

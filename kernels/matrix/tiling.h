@@ -77,7 +77,9 @@ struct Backward {
   static constexpr int kVAt = kKAt + (kKeysInRegisters ? 0 : kKeyTileBytes);
   static constexpr int kLseAt = kVAt + (kKeysInRegisters ? 0 : kKeyTileBytes);
   static constexpr int kDAt = kLseAt + kStages * kRowBytes;
-  static constexpr int kSharedBytes = kDAt + kStages * kRowBytes;
+  static constexpr int kSeenByAt =
+      kDAt + kStages * kRowBytes;  // [2][kN]: the first query, and one past the last
+  static constexpr int kSharedBytes = kSeenByAt + 2 * kN * 4;
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix

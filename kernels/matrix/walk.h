@@ -63,4 +63,38 @@ class Walk {
   Queries all_see_;
 };
 
+/// Which queries see each key of a tile of kN: two arrays in shared memory, so that adjacent keys are in
+/// adjacent banks.
+template <int kN>
+class SeenBy {
+ public:
+  __device__ __forceinline__ explicit SeenBy(void* shared) : first_(static_cast<int*>(shared)) {}
+
+  /// By kN threads at least; for others behind a barrier. A key past the last is seen by nobody.
+  __device__ __forceinline__ void note(const Mask& mask, int first_key) const {
+    const auto row = static_cast<int>(threadIdx.x);
+    if (row >= kN) return;
+    Queries queries;
+    queries.begin = queries.end = kNobody;
+    if (first_key + row < static_cast<int>(mask.seqlen_k()))
+      queries = Queries(mask.visible_queries(first_key + row));
+    first_[row] = queries.begin;
+    first_[kN + row] = queries.end;
+  }
+  __device__ __forceinline__ Queries operator[](int row) const {
+    Queries queries;
+    queries.begin = first_[row];
+    queries.end = first_[kN + row];
+    return queries;
+  }
+  /// Whether none of the queries [first_query, end_query) sees any of `rows` keys from `row` on.
+  __device__ __forceinline__ bool hides(int row, int rows, int first_query, int end_query) const {
+    return first_[row] >= end_query || first_[kN + row + rows - 1] <= first_query;
+  }
+
+ private:
+  static constexpr int kNobody = 0x7fffffff;
+  int* first_;  // [2][kN]
+};
+
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix

@@ -53,21 +53,20 @@ class RoleWalk {
   using Gradients = float[kBlocks][B::kHeadDim / 16][1][kSums];
 
  public:
-  __device__ __forceinline__ RoleWalk(const matrix::Arguments<T>& a, std::byte* shared, int index, int head_k,
-                                      const Sequence& sequence, int key_tile, float* dq_acc)
+  __device__ __forceinline__ RoleWalk(const matrix::Arguments<T>& a, std::byte* shared,
+                                      const matrix::BlockPart& part, const Sequence& sequence, int key_tile)
       : a_(a),
         shared_(shared),
-        index_(index),
-        head_k_(head_k),
+        part_(part),
         seqlen_q_(static_cast<int>(sequence.seqlen_q)),
         seqlen_k_(static_cast<int>(sequence.seqlen_k)),
         first_key_(key_tile * B::kN),
-        q_(a.q.queries(sequence, head_k * a.group_size).data),
-        d_o_(a.d_o.queries(sequence, head_k * a.group_size).data),
-        lse_rows_(a.lse.queries(sequence, head_k * a.group_size).data),
-        d_rows_(a.d.queries(sequence, head_k * a.group_size).data),
-        dq_acc_(dq_acc +
-                matrix::AccPlace::first_tile(a, sequence, index, head_k * a.group_size, B::kM) *
+        q_(a.q.queries(sequence, part.head_k * a.group_size).data),
+        d_o_(a.d_o.queries(sequence, part.head_k * a.group_size).data),
+        lse_rows_(a.lse.queries(sequence, part.head_k * a.group_size).data),
+        d_rows_(a.d.queries(sequence, part.head_k * a.group_size).data),
+        dq_acc_(a.dq_acc + part.slice * a.slice +
+                matrix::AccPlace::first_tile(a, sequence, part.index, part.head_k * a.group_size, B::kM) *
                     kDqTileFloats +
                 warp() * B::kDqWaveFloats) {}
 
@@ -77,10 +76,11 @@ class RoleWalk {
     const matrix::Walk walk(mask, first_key_, whole ? first_key_ + B::kN : seqlen_k_, whole, B::kM,
                             first_key_ / B::kN, a_.group_size);
     if (walk.visits() > 0) {
+      seen_by().note(mask, first_key_);
       KeyLoader loader;
-      const Sequence sequence = a_.sequences.at(index_);
-      loader.begin(k_tile(), a_.k.keys(sequence, head_k_), first_key_);
-      loader.begin(v_tile(), a_.v.keys(sequence, head_k_), first_key_);
+      const Sequence sequence = a_.sequences.at(part_.index);
+      loader.begin(k_tile(), a_.k.keys(sequence, part_.head_k), first_key_);
+      loader.begin(v_tile(), a_.v.keys(sequence, part_.head_k), first_key_);
       begin(walk.first(), 0);
       finish(0);
       __syncthreads();
@@ -97,9 +97,9 @@ class RoleWalk {
         !is_values ? a_.scores.scale : (matrix::kPShift<T> == 0 ? 1.0F : kUnshift));
     __syncthreads();
     // Asked for again: there are no registers to keep it in.
-    const Sequence sequence = a_.sequences.at(index_);
-    matrix::copy_out<B::kThreads, B::kN>(k_tile(), a_.dk.keys(sequence, head_k_), first_key_);
-    matrix::copy_out<B::kThreads, B::kN>(v_tile(), a_.dv.keys(sequence, head_k_), first_key_);
+    const Sequence sequence = a_.sequences.at(part_.index);
+    matrix::copy_out<B::kThreads, B::kN>(k_tile(), a_.dk.keys(sequence, part_.head_k), first_key_);
+    matrix::copy_out<B::kThreads, B::kN>(v_tile(), a_.dv.keys(sequence, part_.head_k), first_key_);
   }
 
  private:
@@ -130,9 +130,6 @@ class RoleWalk {
   }
   /// The first of a warp's keys in the tile.
   __device__ static __forceinline__ int first_row(int warp) { return warp % kRoleWarps * B::kWaveKeys; }
-  __device__ __forceinline__ int key(int warp, int block, int index) const {
-    return first_key_ + first_row(warp) + Unit::template owner_row<kBlocks>(block, index);
-  }
 
   /// The queries of the visit's head; `first` is the group's first head's.
   __device__ __forceinline__ Rows<const T> rows_of(const View<const T>& view, const T* first,
@@ -193,13 +190,12 @@ class RoleWalk {
     }
   }
 
+  __device__ __forceinline__ matrix::SeenBy<B::kN> seen_by() const {
+    return matrix::SeenBy<B::kN>(shared_ + Memory::kSeenByAt);
+  }
   /// Whether no query of the tile sees any of the warp's keys.
   __device__ __forceinline__ bool is_hidden(const Visit& visit) const {
-    const int begin = first_key_ + first_row(warp());
-    const int end = begin + B::kWaveKeys < seqlen_k_ ? begin + B::kWaveKeys : seqlen_k_;
-    if (begin >= end) return true;
-    const matrix::Queries queries(Mask(a_.mask, seqlen_q_, seqlen_k_).queries_of({begin, end}));
-    return queries.end <= visit.tile * B::kM || queries.begin >= (visit.tile + 1) * B::kM;
+    return seen_by().hides(first_row(warp()), B::kWaveKeys, visit.tile * B::kM, (visit.tile + 1) * B::kM);
   }
   /// P = 0 where a query does not see a key: a block of keys and of the queries from first_query on.
   __device__ __forceinline__ void hide(const Unit& unit, float (&p)[kSums], int block,
@@ -207,10 +203,8 @@ class RoleWalk {
     const int warp = this->warp();
     FMHA_BWD_UNROLL
     for (int i = 0; i < Unit::kOwners; ++i) {
-      const int at = key(warp, block, unit.owner(i));
       const matrix::Queries queries =
-          at < seqlen_k_ ? matrix::Queries(Mask(a_.mask, seqlen_q_, seqlen_k_).visible_queries(at))
-                         : matrix::Queries();
+          seen_by()[first_row(warp) + Unit::template owner_row<kBlocks>(block, unit.owner(i))];
       FMHA_BWD_UNROLL
       for (int r = 0; r < kSums; ++r) {
         if (Unit::owner_index(r) == i && !queries.contains(first_query + unit.walked(r))) p[r] = 0.0F;
@@ -326,8 +320,7 @@ class RoleWalk {
 
   const matrix::Arguments<T>& a_;
   std::byte* const shared_;
-  const int index_;
-  const int head_k_;
+  const matrix::BlockPart part_;
   const int seqlen_q_;
   const int seqlen_k_;
   const int first_key_;
@@ -346,17 +339,11 @@ __global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void role_dq_dk_dv_ker
     [[maybe_unused]] matrix::Arguments<T> a) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   HIP_DYNAMIC_SHARED(uint4, shared)
-  const auto slices = static_cast<unsigned>(a.slices);
-  const auto slice = static_cast<int>(blockIdx.x % slices);
-  const auto plane = static_cast<int>(blockIdx.x / slices);
-  const int index = plane / a.nhead_k;
-  const int head_k = plane % a.nhead_k;
-  const auto seqlen_k = static_cast<int>(a.sequences.at(index).seqlen_k);
-  for (int tile = slice; tile * B::kN < seqlen_k; tile += a.slices) {
-    if (tile != slice) __syncthreads();
-    RoleWalk<B>(a, reinterpret_cast<std::byte*>(shared), index, head_k, a.sequences.at(index), tile,
-                a.dq_acc + slice * a.slice)
-        .run();
+  const matrix::BlockPart part(a);
+  const auto seqlen_k = static_cast<int>(a.sequences.at(part.index).seqlen_k);
+  for (int tile = part.slice; tile * B::kN < seqlen_k; tile += a.slices) {
+    if (tile != part.slice) __syncthreads();
+    RoleWalk<B>(a, reinterpret_cast<std::byte*>(shared), part, a.sequences.at(part.index), tile).run();
   }
 #endif
 }

@@ -15,7 +15,9 @@ struct RoleMemory {
   static constexpr int kVAt = kKAt + B::kKeyTileBytes;
   static constexpr int kLseAt = kVAt + B::kKeyTileBytes;
   static constexpr int kDAt = kLseAt + kStages * B::kRowBytes;
-  static constexpr int kBytes = kDAt + kStages * B::kRowBytes;
+  static constexpr int kSeenByAt =
+      kDAt + kStages * B::kRowBytes;  // [2][kN]: the first query, and one past the last
+  static constexpr int kBytes = kSeenByAt + 2 * B::kN * 4;
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::mma

@@ -169,6 +169,9 @@ __device__ __forceinline__ int current_wave() {
   return __builtin_amdgcn_readfirstlane(static_cast<int>(threadIdx.x) / kWave);
 }
 
+/// The number of this workgroup: a scalar.
+__device__ __forceinline__ int current_block() { return static_cast<int>(blockIdx.x); }
+
 /// A value that all lanes of the wave have, where the compiler may know it.
 __device__ __forceinline__ int uniform(int value) { return __builtin_amdgcn_readfirstlane(value); }
 

@@ -174,6 +174,7 @@ template <int kWave>
 int current_wave() {
   return current_thread() / kWave;
 }
+inline int current_block() { return static_cast<int>(block_index().x); }
 /// A value that all lanes of the wave have.
 inline int uniform(int value) { return value; }
 

@@ -100,6 +100,13 @@ __device__ __forceinline__ int current_wave() {
   return current_thread() / kWave;
 }
 
+/// The number of this workgroup, likewise.
+__device__ __forceinline__ int current_block() {
+  int block;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+  return block;
+}
+
 /// A value that all lanes of the wave have, where the compiler may know it.
 __device__ __forceinline__ int uniform(int value) { return __shfl_sync(0xffffffffU, value, 0); }
 
