@@ -25,6 +25,9 @@ struct Unit {
   static constexpr int kOwners = 1;
   static constexpr int kGroup = 4;
   static constexpr bool kScalesInputs = std::is_same_v<T, Half>;  // gfx90a takes subnormal fp16 for zero
+  static constexpr bool kNotesMasks = true;
+  static constexpr bool kAsksAgain =
+      false;  // for the sequence: nvcc spills where it is kept, clang where it is not
   static constexpr bool kCopiesAsync = false;
 
   struct Operand {

@@ -67,7 +67,7 @@ class KeyTileWalk {
     Gradients dk = {};
     Gradients dv = {};
     if (walk.visits() > 0) {
-      seen_by().note(mask, first_key_);
+      if constexpr (Unit::kNotesMasks) noted().note(mask, first_key_);
       const BlockPart part(a_);
       const Sequence sequence = a_.sequences.at(part.index);
       keys_.load(Unit(current_lane_of<Unit::kWave>()), a_.k.keys(sequence, part.head_k),
@@ -114,17 +114,24 @@ class KeyTileWalk {
   __device__ __forceinline__ int key(int block, int index) const {
     return first_key_ + key_wave() * B::kWaveKeys + Unit::template owner_row<B::kOwnerBlocks>(block, index);
   }
-  __device__ __forceinline__ SeenBy<B::kN> seen_by() const { return SeenBy<B::kN>(shared_ + B::kSeenByAt); }
-  /// Which queries see each of the lane's keys.
+  __device__ __forceinline__ SeenBy<B::kN> noted() const { return SeenBy<B::kN>(shared_ + B::kSeenByAt); }
+  /// Which queries see each of the lane's keys. Not kept: few tiles need it, and registers are scarce.
   struct LaneSeenBy {
     Queries of[B::kOwnerBlocks][Unit::kOwners];
 
     __device__ __forceinline__ LaneSeenBy(const Unit& unit, const KeyTileWalk& walk) {
+      const Mask mask(walk.a_.mask, walk.seqlen_q_, walk.seqlen_k_);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
         FMHA_BWD_UNROLL
-        for (int i = 0; i < Unit::kOwners; ++i)
-          of[b][i] = walk.seen_by()[walk.key(b, unit.owner(i)) - walk.first_key_];
+        for (int i = 0; i < Unit::kOwners; ++i) {
+          const int key = walk.key(b, unit.owner(i));
+          if constexpr (Unit::kNotesMasks) {
+            of[b][i] = walk.noted()[key - walk.first_key_];
+          } else if (key < walk.seqlen_k_) {
+            of[b][i] = Queries(mask.visible_queries(key));
+          }
+        }
       }
     }
   };
@@ -256,11 +263,12 @@ class KeyTileWalk {
       }
     }
     if (is_cut) {
+      const LaneSeenBy seen_by(unit, *this);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
         FMHA_BWD_UNROLL
         for (int i = 0; i < Unit::kOwners; ++i) {
-          const Queries queries = seen_by()[key(b, unit.owner(i)) - first_key_];
+          const Queries queries = seen_by.of[b][i];
           FMHA_BWD_UNROLL
           for (int n = 0; n < B::kWalkBlocks * kSums; ++n) {
             const int w = n / kSums;
@@ -377,13 +385,22 @@ class KeyTileWalk {
 template <class Traits, class T, int kHeadDim, bool kPlain,
           class B = typename Traits::template Backward<T, kHeadDim, kPlain>>
 __global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void dq_dk_dv_kernel(Arguments<T> a) {
+  using Unit = typename B::Unit;
   HIP_DYNAMIC_SHARED(uint4, shared)
   for (int tile = BlockPart(a).slice;; tile += a.slices) {
     const BlockPart part(a);
-    const Sequence sequence = a.sequences.at(part.index);
-    if (tile * B::kN >= static_cast<int>(sequence.seqlen_k)) return;
-    if (tile >= a.slices) __syncthreads();  // the tile before is done with
-    KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), part, sequence, tile).run();
+    if constexpr (Unit::kAsksAgain) {
+      if (tile * B::kN >= static_cast<int>(a.sequences.at(part.index).seqlen_k)) return;
+      if (tile >= a.slices) __syncthreads();  // the tile before is done with
+      KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), part, a.sequences.at(part.index), tile)
+          .run();
+      if (a.slice == 0) return;
+    } else {
+      const Sequence sequence = a.sequences.at(part.index);
+      if (tile * B::kN >= static_cast<int>(sequence.seqlen_k)) return;
+      if (tile >= a.slices) __syncthreads();
+      KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), part, sequence, tile).run();
+    }
   }
 }
 

@@ -79,7 +79,7 @@ struct Backward {
   static constexpr int kDAt = kLseAt + kStages * kRowBytes;
   static constexpr int kSeenByAt =
       kDAt + kStages * kRowBytes;  // [2][kN]: the first query, and one past the last
-  static constexpr int kSharedBytes = kSeenByAt + 2 * kN * 4;
+  static constexpr int kSharedBytes = kSeenByAt + (Unit::kNotesMasks ? 2 * kN * 4 : 0);
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix

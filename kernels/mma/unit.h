@@ -21,6 +21,9 @@ struct Unit {
   static constexpr int kOwners = 2;  // owner rows of a block that a lane has pairs of
   static constexpr int kGroup = 1;   // blocks of 16 columns that are read together
   static constexpr bool kScalesInputs = false;
+  static constexpr bool kNotesMasks = false;  // computing them anew takes fewer registers
+  static constexpr bool kAsksAgain =
+      true;  // for the sequence: nvcc spills where it is kept, clang where it is not
   static constexpr bool kCopiesAsync = true;
   static constexpr bool kOwnerMajorDs = true;
 

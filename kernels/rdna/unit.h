@@ -25,6 +25,9 @@ struct Unit {
   static constexpr int kOwners = 1;
   static constexpr int kGroup = kGfx12 ? 4 : 2;  // gfx11 has twice the words a column
   static constexpr bool kScalesInputs = false;
+  static constexpr bool kNotesMasks = true;
+  static constexpr bool kAsksAgain =
+      false;  // for the sequence: nvcc spills where it is kept, clang where it is not
   static constexpr bool kCopiesAsync = false;
 
   struct Operand {
