@@ -2,6 +2,7 @@
 // object tells. A line a kernel, in CSV: how the architectures' names begin, family, kernel, bytes; kernels
 // are named as scripts/kernel_resources.py does it. It is for scripts/kernel_budget.py.
 #include <cstdio>
+#include <string>
 
 #include "kernels/cdna/sizes.h"
 #include "kernels/hopper/shared_bytes.h"
@@ -55,6 +56,16 @@ void print_matrix(const char* architectures, const char* family) {
   print_matrix<Traits, Bfloat16>(architectures, family, "Bfloat16");
 }
 
+/// mma's kernels with roles.
+template <class T>
+void print_roles(const char* type) {
+  using B = kernels::mma::RoleSizes::Backward<T, 128, true>;
+  const std::string roles = std::string("RoleSizes, ") + type;
+  const Of of = {"sm_", "mma", roles.c_str(), 128};
+  of.print("role_dq_dk_dv_kernel", "", kernels::mma::RoleMemory<B>::kBytes);
+  of.print("convert_dq_kernel", ", true", B::kQueryTileBytes);
+}
+
 #ifdef FMHA_BWD_HAS_HOPPER
 void print_hopper() {
   for (const char* const type : {"Half", "Bfloat16"}) {
@@ -76,7 +87,9 @@ int main() {
   std::puts("gfx,cdna,largest_norm_kernel,0");
   print_matrix<kernels::rdna::Of<false>>("gfx11", "rdna");
   print_matrix<kernels::rdna::Of<true>>("gfx12", "rdna");
-  print_matrix<kernels::mma::Traits>("sm_", "mma");
+  print_matrix<kernels::mma::Of<false>>("sm_", "mma");
+  print_roles<Half>("Half");
+  print_roles<Bfloat16>("Bfloat16");
 #ifdef FMHA_BWD_HAS_HOPPER
   print_hopper();
 #endif

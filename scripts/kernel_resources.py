@@ -68,7 +68,7 @@ def short_name(name):
     family's traits, the first template argument, and the sizes that follow from the others, the last."""
     name = re.sub(r"\((?!anonymous).*", "", name.replace("(anonymous namespace)::", "").removeprefix("void "))
     name = re.sub(r"fmha_bwd::(?:\w+::)*", "", name)
-    return re.sub(r"^(\w+)<(?:Traits|Of<\w+>), (.*), (?:Backward|Forward)<.*>$", r"\1<\2>", name)
+    return re.sub(r"^(\w+)<(?:(?:Traits|Of<\w+>), )?(.*), (?:Backward|Forward)<.*>$", r"\1<\2>", name)
 
 
 def readable(names):

@@ -29,16 +29,21 @@ void Launcher<Traits>::scored_dq_dk_dv(const Problem& p, const MaskRule& mask, c
   launch_dq_dk_dv<Traits, false>(p, mask, t, stream);
 }
 
+template <class Traits, class T, int kHeadDim, bool kPlain>
+void launch_convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
+  using B = typename Traits::template Backward<T, kHeadDim, kPlain>;
+  launch(convert_dq_kernel<Traits, T, kHeadDim, kPlain>, divided_up(p.seqlen_q, B::kM) * p.batch * p.nhead_q,
+         B::kThreads, B::kQueryTileBytes, stream, arguments_of<B>(p, MaskRule{}, t));
+}
+
 template <class Traits>
 void Launcher<Traits>::convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
-    const auto convert = [&]<bool kPlain>() {
-      using B = typename Traits::template Backward<T, kHeadDim, kPlain>;
-      launch(convert_dq_kernel<Traits, T, kHeadDim, kPlain>,
-             divided_up(p.seqlen_q, B::kM) * p.batch * p.nhead_q, B::kThreads, B::kQueryTileBytes, stream,
-             arguments_of<B>(p, MaskRule{}, t));
-    };
-    p.plain_scores() ? convert.template operator()<true>() : convert.template operator()<false>();
+    if (p.plain_scores()) {
+      launch_convert_dq<Traits, T, kHeadDim, true>(p, t, stream);
+    } else {
+      launch_convert_dq<Traits, T, kHeadDim, false>(p, t, stream);
+    }
   });
 }
 

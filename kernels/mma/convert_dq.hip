@@ -5,6 +5,5 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM {
 
 template void matrix::Launcher<mma::Of<false>>::convert_dq(const Problem&, const DeviceTensors&, hipStream_t);
-template void matrix::Launcher<mma::Of<true>>::convert_dq(const Problem&, const DeviceTensors&, hipStream_t);
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM

@@ -51,6 +51,9 @@ struct Of {
   static matrix::Launches launches();
 };
 
+/// Those of role_dq_dk_dv.h, by the name that its kernels have.
+struct RoleSizes : Of<true> {};
+
 struct Traits {
   static constexpr std::string_view kName = "mma";
   static constexpr std::string_view kNeeds = "an NVIDIA architecture from sm_80 on";
