@@ -41,7 +41,8 @@ struct Tile {
  private:
   __device__ static __forceinline__ int swizzle(int row) {
     if constexpr (kGranules < 8) {
-      return row / (8 / kGranules) % kGranules;  // rows share 128 bytes
+      // Rows share 128 bytes; those that are 8 apart are to differ too.
+      return (row / (8 / kGranules) ^ row / 8 * (kGranules / 2)) % kGranules;
     } else {
       return Unit::template swizzle<kGranules>(row);
     }
