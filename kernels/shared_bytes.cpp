@@ -2,7 +2,6 @@
 // object tells. A line a kernel, in CSV: how the architectures' names begin, family, kernel, bytes; kernels
 // are named as scripts/kernel_resources.py does it. It is for scripts/kernel_budget.py.
 #include <cstdio>
-#include <string>
 
 #include "kernels/cdna/sizes.h"
 #include "kernels/hopper/shared_bytes.h"
@@ -58,10 +57,9 @@ void print_matrix(const char* architectures, const char* family) {
 
 /// mma's kernels with roles.
 template <class T>
-void print_roles(const char* type) {
+void print_roles(const char* sizes_and_type) {
   using B = kernels::mma::RoleSizes::Backward<T, 128, true>;
-  const std::string roles = std::string("RoleSizes, ") + type;
-  const Of of = {"sm_", "mma", roles.c_str(), 128};
+  const Of of = {"sm_", "mma", sizes_and_type, 128};
   of.print("role_dq_dk_dv_kernel", "", kernels::mma::RoleMemory<B>::kBytes);
   of.print("convert_dq_kernel", ", true", B::kQueryTileBytes);
 }
@@ -88,8 +86,8 @@ int main() {
   print_matrix<kernels::rdna::Of<false>>("gfx11", "rdna");
   print_matrix<kernels::rdna::Of<true>>("gfx12", "rdna");
   print_matrix<kernels::mma::Of<false>>("sm_", "mma");
-  print_roles<Half>("Half");
-  print_roles<Bfloat16>("Bfloat16");
+  print_roles<Half>("RoleSizes, Half");
+  print_roles<Bfloat16>("RoleSizes, Bfloat16");
 #ifdef FMHA_BWD_HAS_HOPPER
   print_hopper();
 #endif

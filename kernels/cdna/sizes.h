@@ -2,7 +2,7 @@
 //
 //   hdim  queries x keys  waves  sums of dV, dK  S, dP    K, V, K^T     LDS
 //   64    32 x 128        4      32 + 32         16 + 16  16 + 16 + 16  25 KB   two workgroups a CU, one
-//   buffer of Q and dO 128   32 x 128        4      64 + 64         16 + 16  32 + 32 + 32  49 KB 256   32 x
+//   buffer of Q and dO 128   32 x 128        4      64 + 64         16 + 16  32 + 32 + 32  50 KB 256   32 x
 //   64         4      64 + 64         8 + 8    32 + 32 + 32  41 KB   one buffer of Q and dO
 //
 // Registers a lane, of 512 where one workgroup has a CU.
