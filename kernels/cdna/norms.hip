@@ -3,6 +3,9 @@
 //
 // Bound by memory: it reads the tensors once. 16 threads share a row, as in kernels/simt/dot_do_o.hip; a
 // workgroup has 16 rows of one head of one sequence. No shared memory.
+#include "kernels/matrix/target.h"
+
+#if FMHA_BWD_CDNA
 #include "kernels/cdna/norms.h"
 
 #include <bit>
@@ -71,3 +74,4 @@ void launch_norms(const Problem& p, const DeviceTensors& t, bool with_d_o, float
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna
+#endif

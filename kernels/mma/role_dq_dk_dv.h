@@ -16,8 +16,8 @@
 // of S or dP of 255 registers a thread; 225 KB of shared memory: K, V, three tiles of Q and dO (those of
 // tiles t, t - 1 and the one under way), two of P and dS.
 //
-// P goes from warp to warp as fp16 times 2^15, also where the problem is bf16: dS then has one more rounding
-// of 2^-12, which is a quarter of what bf16 itself rounds by.
+// P goes from warp to warp in the problem's type, in the words that are dV's operands: dS of it has one
+// rounding more than dS of P in fp32.
 //
 // Bound: shared memory, 128 bytes a clock: 560 KB for 64 x 128 scores, where the other kernel reads and
 // writes 784 KB; docs/mma.md has the account.
@@ -46,7 +46,7 @@ class RoleWalk {
   static constexpr int kChunks = B::kChunks;
   static constexpr int kRoleWarps = B::kWaves / 2;
   static_assert(B::kKeyWaves == kRoleWarps);
-  static constexpr float kUnshift = 1.0F / 32768.0F;
+  static constexpr float kUnshift = 1.0F / static_cast<float>(1 << matrix::kPShift<T>);
   static constexpr int kDqTileFloats = B::kM * B::kHeadDim;
 
   using Scores = float[kBlocks][kChunks][1][kSums];
@@ -93,8 +93,7 @@ class RoleWalk {
       visit_all<false>(walk, sums);
     }
     // K's and V's places are free behind the last barrier.
-    put(is_values ? v_tile() : k_tile(), sums,
-        !is_values ? a_.scores.scale : (matrix::kPShift<T> == 0 ? 1.0F : kUnshift));
+    put(is_values ? v_tile() : k_tile(), sums, is_values ? kUnshift : a_.scores.scale);
     __syncthreads();
     // Asked for again: there are no registers to keep it in.
     const Sequence sequence = a_.sequences.at(part_.index);
@@ -153,7 +152,8 @@ class RoleWalk {
   __device__ __forceinline__ void finish(int stage) {
     Unit::wait_for_loads();
     const int row = current_thread() % B::kM;
-    if (current_thread() < B::kM) lse_of(stage)[row] = fact_ * matrix::kLog2E - 15.0F;
+    if (current_thread() < B::kM)
+      lse_of(stage)[row] = fact_ * matrix::kLog2E - static_cast<float>(matrix::kPShift<T>);
     if (current_thread() >= B::kM && current_thread() < 2 * B::kM) d_of(stage)[row] = fact_ * kUnshift;
   }
 
@@ -245,19 +245,9 @@ class RoleWalk {
       Operand left[kBlocks];
       FMHA_BWD_UNROLL
       for (int b = 0; b < kBlocks; ++b) {
-        const float(&p)[kSums] = s[b][chunk][0];
-        std::uint32_t words[4];
-        FMHA_BWD_UNROLL
-        for (int i = 0; i < 4; ++i) words[i] = pack<Half>(p[2 * i], p[2 * i + 1]);
+        left[b] = unit.left_of(s[b][chunk]);
+        const std::uint32_t(&words)[4] = left[b].words;
         *p_words(warp, buffer, b, chunk, unit.lane()) = make_uint4(words[0], words[1], words[2], words[3]);
-        if constexpr (matrix::kPShift<T> == 0) {
-          FMHA_BWD_UNROLL
-          for (int i = 0; i < 4; ++i)
-            left[b].words[i] = pack<T>(p[2 * i] * kUnshift, p[2 * i + 1] * kUnshift);
-        } else {
-          FMHA_BWD_UNROLL
-          for (int i = 0; i < 4; ++i) left[b].words[i] = words[i];
-        }
       }
       matrix::add_weighted_rows(unit, dv, left, d_o_tile(stage), chunk * Unit::kDepth, 0);
     }
@@ -283,7 +273,7 @@ class RoleWalk {
         float(&ds)[1][kSums] = dp[b][chunk];
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
-          const float p = to_float(Half{static_cast<std::uint16_t>(words[r / 2] >> 16 * (r % 2))});
+          const float p = to_float(T{static_cast<std::uint16_t>(words[r / 2] >> 16 * (r % 2))});
           ds[0][r] = p * (ds[0][r] * kUnshift - d[r]);
         }
         left[b] = unit.left_of(ds);
@@ -342,7 +332,7 @@ __global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void role_dq_dk_dv_ker
   const matrix::BlockPart part(a);
   const auto seqlen_k = static_cast<int>(a.sequences.at(part.index).seqlen_k);
   for (int tile = part.slice; tile * B::kN < seqlen_k; tile += a.slices) {
-    if (tile != part.slice) __syncthreads();
+    if (tile >= a.slices) __syncthreads();
     RoleWalk<B>(a, reinterpret_cast<std::byte*>(shared), part, a.sequences.at(part.index), tile).run();
   }
 #endif

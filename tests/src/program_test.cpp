@@ -222,7 +222,8 @@ TEST(Program, ListsKernelsAsATableOnStdoutAlone) {
 TEST(Program, NamesTheKernelsWhereOneDoesNotExist) {
   const Outcome outcome = run_with(small({"--kernel", "nope"}));
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.err, "fmha_bwd: --kernel: 'nope' is not allowed; one of auto, list, simt, plain\n");
+  EXPECT_EQ(outcome.err,
+            "fmha_bwd: --kernel: 'nope' is not allowed; one of auto, list, cdna, rdna, mma, simt, plain\n");
 }
 
 }  // namespace

@@ -218,21 +218,25 @@ TEST(ArchEmulatorTest, EveryFamilyIsVerifiedOnEveryArchitecture) {
   for (const Platform& platform : platforms()) {
     if (platform.name == "emulator") architectures = platform.architectures;
   }
-  ASSERT_EQ(runs.size(), 2 * architectures.size());
+  const std::vector<std::string> families = {"cdna", "rdna", "mma", "simt", "plain"};
+  ASSERT_EQ(runs.size(), families.size() * architectures.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    EXPECT_EQ(runs[i]["arch"], architectures[i / 2]);
-    EXPECT_EQ(runs[i]["family"], i % 2 == 0 ? "simt" : "plain");
-    EXPECT_EQ(runs[i]["verdict"], "passed") << runs[i];
-    EXPECT_EQ(runs[i]["detail"], "3 of 3 masks");
+    EXPECT_EQ(runs[i]["arch"], architectures[i / families.size()]);
+    EXPECT_EQ(runs[i]["family"], families[i % families.size()]);
+    const bool takes_fp32 = i % families.size() >= 3;
+    EXPECT_EQ(runs[i]["verdict"], takes_fp32 ? "passed" : "refused") << runs[i];
+    if (takes_fp32) EXPECT_EQ(runs[i]["detail"], "3 of 3 masks");
   }
 }
 
 TEST(ArchEmulatorTest, AFamilyThatRefusesTheProblemSaysWhy) {
   const Outcome outcome = arch(with(kSmall, {"--arch", "gfx942"}));
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("  gfx942  cdna    passed   3 of 3 masks\n"
+                                     "  gfx942  rdna    refused  it needs gfx11xx or gfx12xx, not gfx942\n"));
   EXPECT_THAT(outcome.out, HasSubstr("  gfx942  simt    passed   3 of 3 masks\n"
                                      "  gfx942  plain   refused  it computes fp32, not fp16\n"
-                                     "1 passed, 1 refused of 2 runs\n"));
+                                     "2 passed, 3 refused of 5 runs\n"));
 }
 
 TEST(ArchEmulatorTest, OnlyRefusalsAreExitCodeThree) {
@@ -248,7 +252,7 @@ TEST(ArchEmulatorTest, AWrongFamilyIsExitCodeOneAndNamesMaskTensorAndCommand) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.out, HasSubstr("  gfx942  simt    wrong  top_left (dK)\n"
                                      "again: fmha_bwd --mask top_left"));
-  EXPECT_THAT(outcome.out, HasSubstr("--arch gfx942 --kernel simt\n1 wrong, 1 refused of 2 runs\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("--arch gfx942 --kernel simt\n2 wrong, 3 refused of 5 runs\n"));
 }
 
 TEST(ArchEmulatorTest, ADeviceThatStopsIsExitCodeSixAndTheOthersRun) {

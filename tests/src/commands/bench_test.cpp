@@ -48,7 +48,7 @@ TEST_F(BenchCommand, ShowsATableAndWritesEverySample) {
   ASSERT_THAT(written.cases, SizeIs(1));
   const BenchCase& item = written.cases.front();
   EXPECT_EQ(item.name, kName);
-  EXPECT_EQ(item.kernel, "simt");
+  EXPECT_EQ(item.kernel, "cdna");
   EXPECT_EQ(item.verification, "full");
   EXPECT_THAT(item.input_checksum, SizeIs(16));
   EXPECT_EQ(item.error, "");
