@@ -225,7 +225,9 @@ TEST(ArchEmulatorTest, EveryFamilyIsVerifiedOnEveryArchitecture) {
     EXPECT_EQ(runs[i]["family"], families[i % families.size()]);
     const bool takes_fp32 = i % families.size() >= 3;
     EXPECT_EQ(runs[i]["verdict"], takes_fp32 ? "passed" : "refused") << runs[i];
-    if (takes_fp32) EXPECT_EQ(runs[i]["detail"], "3 of 3 masks");
+    if (takes_fp32) {
+      EXPECT_EQ(runs[i]["detail"], "3 of 3 masks");
+    }
   }
 }
 
