@@ -388,16 +388,17 @@ __global__ __launch_bounds__(B::kThreads, B::kWorkgroups) void dq_dk_dv_kernel(A
   using Unit = typename B::Unit;
   HIP_DYNAMIC_SHARED(uint4, shared)
   for (int tile = BlockPart(a).slice;; tile += a.slices) {
-    if (tile >= a.slices) __syncthreads();  // the tile before is done with
     const BlockPart part(a);
     if constexpr (Unit::kAsksAgain) {
       if (tile * B::kN >= static_cast<int>(a.sequences.at(part.index).seqlen_k)) return;
+      if (tile >= a.slices) __syncthreads();  // the tile before is done with
       KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), part, a.sequences.at(part.index), tile)
           .run();
       if (a.slice == 0) return;
     } else {
       const Sequence sequence = a.sequences.at(part.index);
       if (tile * B::kN >= static_cast<int>(sequence.seqlen_k)) return;
+      if (tile >= a.slices) __syncthreads();
       KeyTileWalk<B, kPlain>(a, reinterpret_cast<std::byte*>(shared), part, sequence, tile).run();
     }
   }

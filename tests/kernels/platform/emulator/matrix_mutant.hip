@@ -49,12 +49,14 @@ struct Kernels {
   static void dq_dk_dv(const Problem& p, const DeviceTensors& t) {
     matrix::Arguments<Half> arguments = matrix::arguments_of<B>(p, kNoMask.rule(), t);
     arguments.slices = 1;
+    arguments.slice = 1;  // floats; one block has all tiles
     matrix::launch(matrix::dq_dk_dv_kernel<Traits, Half, kHeadDim, true>, 1, B::kThreads, B::kSharedBytes,
                    nullptr, arguments);
   }
   static void role_dq_dk_dv(const Problem& p, const DeviceTensors& t) {
     matrix::Arguments<Half> arguments = matrix::arguments_of<B>(p, kNoMask.rule(), t);
     arguments.slices = 1;
+    arguments.slice = 1;  // floats; one block has all tiles
     matrix::launch(mma::role_dq_dk_dv_kernel<Traits, Half, kHeadDim>, 1, B::kThreads,
                    mma::RoleMemory<B>::kBytes, nullptr, arguments);
   }

@@ -65,7 +65,7 @@ std::set<SourceLine> needed_by(const MatrixKernel& kernel) {
   for (const char* file : files) {
     const std::vector<SourceLine> between_tiles =
         lines_with("if (tile >= a.slices) __syncthreads();", KERNELS_FOLDER, file);
-    EXPECT_EQ(between_tiles.size(), 1u) << file;
+    EXPECT_GE(between_tiles.size(), 1u) << file;
     for (const SourceLine& line : between_tiles) {
       std::erase_if(needed, [&](const SourceLine& one) { return line.is_at(one.file.c_str(), one.line); });
     }
