@@ -13,10 +13,9 @@
 //   3. dS to shared memory, for the products dS K, of which each wave has some of the rows and columns;
 //   4. dQ of the tile before, added to the accumulator from registers, in the order of the registers.
 // One barrier a tile: dS has two buffers and dQ is a tile behind, and the next Q and dO are on their way
-// while this tile is multiplied. Which keys each lane's pairs are, and which queries see them, is known
-// before the walk: on tiles that all of the keys see, masks cost nothing, and tiles that nobody sees are
-// left out. Of a head's blocks those with the most tiles start first, each at another tile, so that their
-// additions to dQ don't meet.
+// while this tile is multiplied. Which tiles of queries see all of the keys is known before the walk: masks
+// cost nothing there, and tiles that see none of them are left out. Of a head's blocks those with the most
+// tiles start first, each at another tile, so that their additions to dQ don't meet.
 //
 // The unit (kernels/cdna/unit.h, kernels/rdna/unit.h, kernels/mma/unit.h) is one wave's matrix product: an
 // owner row is a key here, a walked row a query. kernels/*/sizes.h has the sizes, registers and shared

@@ -13,7 +13,7 @@
 // for what the others have just made.
 //
 // Tiling: 64 queries by 128 keys, eight warps, one block a multiprocessor. Budget: 128 sums of dV or dK, 64
-// of S or dP of 255 registers a thread; 225 KB of shared memory: K, V, three tiles of Q and dO (those of
+// of S or dP of 255 registers a thread; 227 KB of shared memory: K, V, three tiles of Q and dO (those of
 // tiles t, t - 1 and the one under way), two of P and dS.
 //
 // P goes from warp to warp in the problem's type, in the words that are dV's operands: dS of it has one

@@ -3,7 +3,7 @@
 //   hdim  queries x keys  warps  keys a warp  shared memory
 //   64    32 x 128        4      32           65 KB   two blocks a multiprocessor
 //   128   32 x 64         4      16           73 KB   the same
-//         64 x 128        8      32           225 KB  plain scores where a block can have it: role_dq_dk_dv.h
+//         64 x 128        8      32           227 KB  plain scores where a block can have it: role_dq_dk_dv.h
 //   256   16 x 64         8      16           100 KB  two warps a set of keys, each half of the columns
 //
 // Other scores than plain ones take more registers: 16 keys a warp, and 16 queries from hdim 128 on.
