@@ -22,6 +22,7 @@
 // memory; docs/amd.md and docs/mma.md the bounds.
 #pragma once
 
+#include "kernels/matrix/key_scales.h"
 #include "kernels/matrix/keys.h"
 #include "kernels/matrix/products.h"
 #include "kernels/matrix/store.h"
@@ -56,6 +57,7 @@ class KeyTileWalk {
                     kDqTileFloats +
                 wave() * B::kDqWaveFloats),
         scales_(matrix::scales_of<Unit>(a)),
+        key_scales_(a.norms != nullptr),
         keys_(shared) {}
 
   __device__ __forceinline__ void run() {
@@ -237,6 +239,19 @@ class KeyTileWalk {
         unit.store_ds(ds_tile(buffer), ds[chunk], chunk * Unit::kDepth, key_wave * B::kWaveKeys);
       }
     }
+    if constexpr (Unit::kScalesInputs) {
+      if (a_.norms != nullptr) {
+        key_scales_.template multiply<!kPlain>(unit, s, dp, dk, dv);
+        FMHA_BWD_UNROLL
+        for (int chunk = 0; chunk < B::kChunks; ++chunk) {
+          FMHA_BWD_UNROLL
+          for (int b = 0; b < B::kOwnerBlocks; ++b) {
+            p[chunk][b] = unit.left_of(s[b][chunk]);
+            ds[chunk][b] = unit.left_of(dp[b][chunk]);
+          }
+        }
+      }
+    }
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < B::kChunks; ++chunk)
       add_weighted_rows(unit, dv, p[chunk], d_o_tile(stage), chunk * Unit::kDepth, first_column);
@@ -358,7 +373,7 @@ class KeyTileWalk {
       for (int group = 0; group < B::kGroups; ++group) {
         store_group(
             unit, rows, [&](int r) { return key(b, unit.row(r)); }, first_column() + group * 16 * B::kGroup,
-            gradients[b][group], [&](int /*r*/) { return factor; });
+            gradients[b][group], [&](int r) { return factor * key_scales_.undo(unit, b, r); });
       }
     }
   }
@@ -375,6 +390,7 @@ class KeyTileWalk {
   const float* const d_rows_;
   float* const dq_acc_;
   const ScalesOf<Unit> scales_;
+  KeyScalesOf<B> key_scales_;
   Keys keys_;
   Loader q_loader_;
   Loader d_o_loader_;
