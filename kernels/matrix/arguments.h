@@ -49,6 +49,11 @@ struct Arguments {
   bool grouped;
 };
 
+/// Whether inputs, P and dS are scaled.
+template <class Unit>
+__device__ __forceinline__ bool is_scaled(const Arguments<typename Unit::Element>& a) {
+  return Unit::kScalesInputs && flushes_halves(a.norms);
+}
 template <class Unit>
 __device__ __forceinline__ ScalesOf<Unit> scales_of(const Arguments<typename Unit::Element>& a) {
   return ScalesOf<Unit>(a.norms, a.scores.draws.keep_scale);

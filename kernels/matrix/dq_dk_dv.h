@@ -25,6 +25,7 @@
 #include "kernels/matrix/key_scales.h"
 #include "kernels/matrix/keys.h"
 #include "kernels/matrix/products.h"
+#include "kernels/matrix/split_ds.h"
 #include "kernels/matrix/store.h"
 #include "kernels/matrix/walk.h"
 
@@ -45,8 +46,8 @@ class KeyTileWalk {
                                          const Sequence& sequence, int key_tile)
       : a_(a),
         shared_(shared),
-        seqlen_q_(static_cast<int>(sequence.seqlen_q)),
-        seqlen_k_(static_cast<int>(sequence.seqlen_k)),
+        seqlen_q_(scalar(static_cast<int>(sequence.seqlen_q))),
+        seqlen_k_(scalar(static_cast<int>(sequence.seqlen_k))),
         first_key_(key_tile * B::kN),
         q_(a.q.queries(sequence, part.head_k * a.group_size).data),
         d_o_(a.d_o.queries(sequence, part.head_k * a.group_size).data),
@@ -57,7 +58,7 @@ class KeyTileWalk {
                     kDqTileFloats +
                 wave() * B::kDqWaveFloats),
         scales_(matrix::scales_of<Unit>(a)),
-        key_scales_(a.norms != nullptr),
+        key_scales_(is_scaled<Unit>(a)),
         keys_(shared) {}
 
   __device__ __forceinline__ void run() {
@@ -146,6 +147,7 @@ class KeyTileWalk {
   __device__ __forceinline__ typename B::DsTile ds_tile(int buffer) const {
     return {shared_ + B::kDsAt + buffer * B::kDsTileBytes};
   }
+  __device__ __forceinline__ int* small_ds() const { return reinterpret_cast<int*>(shared_ + B::kSmallDsAt); }
   __device__ __forceinline__ float* lse_of(int stage) const {
     return reinterpret_cast<float*>(shared_ + B::kLseAt + stage * B::kRowBytes);
   }
@@ -194,8 +196,12 @@ class KeyTileWalk {
       const int stage = v % B::kStages;
       const Visit next = walk.after(visit);
       if (v + 1 < visits && !B::kLoadsLate) begin(next, (v + 1) % B::kStages);
+      if (is_scaled<Unit>(a_) && v > 0) {
+        add_dq_of(before, 0);  // dS has no other buffer
+        __syncthreads();
+      }
       differentiate(visit, walk.is_cut(visit.tile), stage, v % 2, dk, dv);
-      if (v > 0) add_dq_of(before, (v + 1) % 2);
+      if (!is_scaled<Unit>(a_) && v > 0) add_dq_of(before, (v + 1) % 2);
       if (v + 1 < visits) {
         if (B::kLoadsLate) begin(next, (v + 1) % B::kStages);
         if (B::kStages == 1) __syncthreads();
@@ -226,6 +232,12 @@ class KeyTileWalk {
       scored_gradients(unit, s, dp, visit, stage);
     }
 
+    if constexpr (Unit::kScalesInputs) {
+      if (is_scaled<Unit>(a_)) {
+        split_ds_.store(unit, dp, ds_tile(0), ds_tile(1), small_ds(), key_wave);
+        key_scales_.template multiply<!kPlain>(unit, s, dp, dk, dv);
+      }
+    }
     Lefts p;
     Lefts ds;
     FMHA_BWD_UNROLL
@@ -235,21 +247,8 @@ class KeyTileWalk {
         p[chunk][b] = unit.left_of(s[b][chunk]);
         ds[chunk][b] = unit.left_of(dp[b][chunk]);
       }
-      if (B::kColumnWaves == 1 || first_column == 0) {
+      if (!is_scaled<Unit>(a_) && (B::kColumnWaves == 1 || first_column == 0)) {
         unit.store_ds(ds_tile(buffer), ds[chunk], chunk * Unit::kDepth, key_wave * B::kWaveKeys);
-      }
-    }
-    if constexpr (Unit::kScalesInputs) {
-      if (a_.norms != nullptr) {
-        key_scales_.template multiply<!kPlain>(unit, s, dp, dk, dv);
-        FMHA_BWD_UNROLL
-        for (int chunk = 0; chunk < B::kChunks; ++chunk) {
-          FMHA_BWD_UNROLL
-          for (int b = 0; b < B::kOwnerBlocks; ++b) {
-            p[chunk][b] = unit.left_of(s[b][chunk]);
-            ds[chunk][b] = unit.left_of(dp[b][chunk]);
-          }
-        }
       }
     }
     FMHA_BWD_UNROLL
@@ -347,10 +346,17 @@ class KeyTileWalk {
     const Unit unit(current_lane_of<Unit::kWave>());
     const int wave = KeyTileWalk::wave();
     const int first_column = wave % B::kDqColumnWaves * B::kDqColumns;
-    add_dq<B>(
-        unit, ds_tile(buffer), wave,
-        [&](auto& right, int step, int group) { keys_.k_columns(unit, right, step, group, first_column); },
-        dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats);
+    const auto k_columns = [&](auto& right, int step, int group) {
+      keys_.k_columns(unit, right, step, group, first_column);
+    };
+    float* const block = dq_acc_ + (visit.member * a_.plane_tiles + visit.tile) * kDqTileFloats;
+    if constexpr (Unit::kScalesInputs) {
+      if (is_scaled<Unit>(a_)) {
+        split_ds_.add_dq(unit, ds_tile(0), ds_tile(1), small_ds(), wave, k_columns, block);
+        return;
+      }
+    }
+    add_dq<B>(unit, ds_tile(buffer), wave, k_columns, block);
   }
 
   __device__ __forceinline__ void put(const typename B::KeyTile& tile, const Gradients& gradients,
@@ -391,6 +397,7 @@ class KeyTileWalk {
   float* const dq_acc_;
   const ScalesOf<Unit> scales_;
   KeyScalesOf<B> key_scales_;
+  SplitDsOf<B> split_ds_;
   Keys keys_;
   Loader q_loader_;
   Loader d_o_loader_;

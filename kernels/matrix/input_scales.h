@@ -5,6 +5,7 @@
 #pragma once
 
 #include <hip/hip_runtime.h>
+#include <matrix_core.h>
 
 #include <cmath>
 #include <type_traits>
@@ -24,7 +25,7 @@ struct InputScales {
   InputScales() = default;
   /// `norms` [kNorms], or nullptr where nothing is scaled; keep_scale is 1 / (1 - p).
   __device__ __forceinline__ InputScales(const float* norms, float keep_scale) {
-    if (norms == nullptr) return;
+    if (!flushes_halves(norms)) return;
     const float of_v = sqrtf(norms[2]);
     const float of_d_o = sqrtf(norms[3]);
     q = fmaxf(power_for(sqrtf(norms[0])), 1.0F);

@@ -4,10 +4,10 @@
 //   dV_j = 2^-e_j sum_i (2^e_j P_ij) dO_i,  dK_j likewise
 //
 // One power for a problem (kernels/matrix/input_scales.h) leaves P and dS 2^29 of range: enough for a query,
-// which has a P of 1 / seqlen_k at least, but nothing is left of a key that no query looks at, as in a softmax
-// that is nearly one-hot. So each key has the power that brings its largest P so far near 2^15, and its sums
-// shrink where a larger one comes: the online softmax (arXiv:1805.02867) with keys for queries. dS is at most
-// P times what dS is scaled for, so that it fits with the same power.
+// which has a P of 1 / seqlen_k at least, but nothing is left of a key that no query looks at, as in a
+// softmax that is nearly one-hot. So each key has the power that brings its largest P so far near 2^15, and
+// its sums shrink where a larger one comes: the online softmax (arXiv:1805.02867) with keys for queries. dS
+// is at most P times what dS is scaled for, so that it fits with the same power.
 #pragma once
 
 #include <bit>

@@ -55,15 +55,17 @@ __device__ __forceinline__ void add_weighted_rows(const Unit& unit,
   }
 }
 
-/// Adds the wave's part of dS K, of a tile of queries, to its place in the accumulator: `block`. `k_columns`
-/// (operands, step, group) reads K.
+/// A wave's part of dQ of a tile of queries.
+template <class B>
+using DqSums = float[B::kDqRowBlocks][B::kDqGroups][B::kDqGroup][B::Unit::kSums];
+
+/// dq += dS K. `k_columns` (operands, step, group) reads K.
 template <class B, class KColumns>
-__device__ __forceinline__ void add_dq(const typename B::Unit& unit, const typename B::DsTile& ds, int wave,
-                                       const KColumns& k_columns, float* block) {
+__device__ __forceinline__ void add_ds_k(const typename B::Unit& unit, DqSums<B>& dq,
+                                         const typename B::DsTile& ds, int wave, const KColumns& k_columns) {
   using Unit = typename B::Unit;
   using Operand = typename Unit::Operand;
   const int first_query = wave / B::kDqColumnWaves * 16 * B::kDqRowBlocks;
-  float dq[B::kDqRowBlocks][B::kDqGroups][B::kDqGroup][Unit::kSums] = {};
   FMHA_BWD_UNROLL
   for (int step = 0; step < B::kKeySteps; ++step) {
     Operand left[B::kDqRowBlocks];
@@ -83,6 +85,12 @@ __device__ __forceinline__ void add_dq(const typename B::Unit& unit, const typen
       }
     }
   }
+}
+
+/// Adds them to their place in the accumulator.
+template <class B>
+__device__ __forceinline__ void accumulate(const typename B::Unit& unit, const DqSums<B>& dq, float* block) {
+  using Unit = typename B::Unit;
   FMHA_BWD_UNROLL
   for (int i = 0; i < B::kDqRowBlocks; ++i) {
     FMHA_BWD_UNROLL
@@ -94,6 +102,15 @@ __device__ __forceinline__ void add_dq(const typename B::Unit& unit, const typen
       }
     }
   }
+}
+
+/// Adds the wave's part of dS K, of a tile of queries, to its place in the accumulator: `block`.
+template <class B, class KColumns>
+__device__ __forceinline__ void add_dq(const typename B::Unit& unit, const typename B::DsTile& ds, int wave,
+                                       const KColumns& k_columns, float* block) {
+  DqSums<B> dq = {};
+  add_ds_k<B>(unit, dq, ds, wave, k_columns);
+  accumulate<B>(unit, dq, block);
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix

@@ -79,7 +79,8 @@ struct Backward {
   static constexpr int kDAt = kLseAt + kStages * kRowBytes;
   static constexpr int kSeenByAt =
       kDAt + kStages * kRowBytes;  // [2][kN]: the first query, and one past the last
-  static constexpr int kSharedBytes = kSeenByAt + (Unit::kNotesMasks ? 2 * kN * 4 : 0);
+  static constexpr int kSmallDsAt = kSeenByAt + (Unit::kNotesMasks ? 2 * kN * 4 : 0);  // SplitDs's flags
+  static constexpr int kSharedBytes = kSmallDsAt + (Unit::kScalesInputs ? kWaves * 4 : 0);
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix

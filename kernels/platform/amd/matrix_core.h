@@ -116,6 +116,15 @@ __device__ void wmma_16x16x16_gfx12(float (&sums)[8], const std::uint32_t (&a)[4
                                     const std::uint32_t (&b)[4]);
 #endif
 
+/// Whether matrix cores take subnormal fp16 for zero. `norms` of the inputs are there where they do.
+__device__ __forceinline__ constexpr bool flushes_halves(const float* /*norms*/) {
+#if defined(__gfx90a__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 /// The value of lane l ^ 16, in waves of 32.
 __device__ __forceinline__ std::uint32_t swap_halves(std::uint32_t value) {
 #if defined(__GFX11__) || defined(__GFX12__)
@@ -174,6 +183,8 @@ __device__ __forceinline__ int current_block() { return static_cast<int>(blockId
 
 /// A value that all lanes of the wave have, where the compiler may know it.
 __device__ __forceinline__ int uniform(int value) { return __builtin_amdgcn_readfirstlane(value); }
+/// The same for a place in a scalar register.
+__device__ __forceinline__ int scalar(int value) { return uniform(value); }
 
 /// Where sum r of a lane's kCount stands in a block of a wave's sums in global memory, [kCount, kWave].
 template <int kWave>

@@ -140,6 +140,9 @@ template <int kPending>
   }
 }
 
+/// Whether matrix cores take subnormal fp16 for zero. `norms` of the inputs are there where they do.
+inline bool flushes_halves(const float* norms) { return norms != nullptr; }
+
 /// What lane l ^ 16 of each 32 brought: RDNA's v_permlanex16 with lanes in order.
 std::uint32_t swap_halves(std::uint32_t value, FMHA_BWD_CALL_SITE);
 
@@ -177,6 +180,7 @@ int current_wave() {
 inline int current_block() { return static_cast<int>(block_index().x); }
 /// A value that all lanes of the wave have.
 inline int uniform(int value) { return value; }
+inline int scalar(int value) { return value; }
 
 /// Where sum r of a lane's kCount stands in a block of a wave's sums in global memory, [kCount, kWave].
 template <int kWave>

@@ -61,6 +61,9 @@ __device__ __forceinline__ void copy_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
+/// Whether matrix cores take subnormal fp16 for zero.
+__device__ __forceinline__ constexpr bool flushes_halves(const float* /*norms*/) { return false; }
+
 /// 2^x within 2 ulp; subnormal results are zero, 2^-inf is 0.
 __device__ __forceinline__ float exp2_approximate(float x) {
   float y;
@@ -109,6 +112,8 @@ __device__ __forceinline__ int current_block() {
 
 /// A value that all lanes of the wave have, where the compiler may know it.
 __device__ __forceinline__ int uniform(int value) { return __shfl_sync(0xffffffffU, value, 0); }
+/// The same for a place in a scalar register, on GPUs that compute in those.
+__device__ __forceinline__ int scalar(int value) { return value; }
 
 /// Where sum r of a lane's kCount stands in a block of a wave's sums in global memory, [kCount, kWave].
 template <int kWave>
