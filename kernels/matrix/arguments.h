@@ -20,6 +20,8 @@ inline constexpr float kLn2 = 0.693147181F;
 /// matrix cores flush subnormal numbers (gfx90a). bf16 has room enough.
 template <class T>
 inline constexpr int kPShift = std::is_same_v<T, Half> ? 15 : 0;
+template <class T>
+inline constexpr float kPUnshift = 1.0F / static_cast<float>(1 << kPShift<T>);
 
 /// A problem on the device; T is the type of its elements.
 template <class T>

@@ -25,9 +25,9 @@
 #include "kernels/matrix/key_scales.h"
 #include "kernels/matrix/keys.h"
 #include "kernels/matrix/products.h"
+#include "kernels/matrix/query_tiles.h"
 #include "kernels/matrix/split_ds.h"
 #include "kernels/matrix/store.h"
-#include "kernels/matrix/walk.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix {
 
@@ -38,7 +38,6 @@ class KeyTileWalk {
   using T = typename Unit::Element;
   using Operand = typename Unit::Operand;
   using Keys = std::conditional_t<B::kKeysInRegisters, RegisterKeys<B>, SharedKeys<B>>;
-  using Loader = TileLoader<Unit, B::kThreads, B::kM, B::kHeadDim>;
   static constexpr int kSums = Unit::kSums;
 
  public:
@@ -46,13 +45,9 @@ class KeyTileWalk {
                                          const Sequence& sequence, int key_tile)
       : a_(a),
         shared_(shared),
-        seqlen_q_(scalar(static_cast<int>(sequence.seqlen_q))),
         seqlen_k_(scalar(static_cast<int>(sequence.seqlen_k))),
         first_key_(key_tile * B::kN),
-        q_(a.q.queries(sequence, part.head_k * a.group_size).data),
-        d_o_(a.d_o.queries(sequence, part.head_k * a.group_size).data),
-        lse_rows_(a.lse.queries(sequence, part.head_k * a.group_size).data),
-        d_rows_(a.d.queries(sequence, part.head_k * a.group_size).data),
+        queries_(a, shared, part, sequence),
         dq_acc_(a.dq_acc + part.slice * a.slice +
                 AccPlace::first_tile(a, sequence, part.index, part.head_k * a.group_size, B::kM) *
                     kDqTileFloats +
@@ -62,7 +57,7 @@ class KeyTileWalk {
         keys_(shared) {}
 
   __device__ __forceinline__ void run() {
-    const Mask mask(a_.mask, seqlen_q_, seqlen_k_);
+    const Mask mask(a_.mask, queries_.seqlen_q(), seqlen_k_);
     const bool whole = first_key_ + B::kN <= seqlen_k_;
     const Walk walk(mask, first_key_, whole ? first_key_ + B::kN : seqlen_k_, whole, B::kM,
                     first_key_ / B::kN, a_.group_size);
@@ -76,7 +71,7 @@ class KeyTileWalk {
                  a_.v.keys(sequence, part.head_k), first_key_, wave(), scales_);
       visit_all(walk, dk, dv);
     }
-    const float dv_factor = (kPlain ? kUnshift : kUnshift * a_.scores.draws.keep_scale) / scales_.d_o;
+    const float dv_factor = (kPlain ? kPUnshift<T> : kPUnshift<T> * a_.scores.draws.keep_scale) / scales_.d_o;
     // Asked for again: there are no registers to keep it in.
     const BlockPart part(a_);
     const Sequence sequence = a_.sequences.at(part.index);
@@ -105,7 +100,6 @@ class KeyTileWalk {
   __device__ static __forceinline__ int key_wave() { return wave() / B::kColumnWaves; }
   __device__ static __forceinline__ int first_column() { return wave() % B::kColumnWaves * B::kColumns; }
 
-  static constexpr float kUnshift = 1.0F / static_cast<float>(1 << kPShift<T>);
   static constexpr int kDqTileFloats = B::kM * B::kHeadDim;
 
   using Scores = float[B::kOwnerBlocks][B::kChunks][B::kDepthBlocks][kSums];
@@ -122,7 +116,7 @@ class KeyTileWalk {
     Queries of[B::kOwnerBlocks][Unit::kOwners];
 
     __device__ __forceinline__ LaneSeenBy(const Unit& unit, const KeyTileWalk& walk) {
-      const Mask mask(walk.a_.mask, walk.seqlen_q_, walk.seqlen_k_);
+      const Mask mask(walk.a_.mask, walk.queries_.seqlen_q(), walk.seqlen_k_);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
         FMHA_BWD_UNROLL
@@ -138,64 +132,21 @@ class KeyTileWalk {
     }
   };
 
-  __device__ __forceinline__ typename B::QueryTile q_tile(int stage) const {
-    return {shared_ + stage * B::kQueryTileBytes};
-  }
-  __device__ __forceinline__ typename B::QueryTile d_o_tile(int stage) const {
-    return {shared_ + B::kDOAt + stage * B::kQueryTileBytes};
-  }
   __device__ __forceinline__ typename B::DsTile ds_tile(int buffer) const {
     return {shared_ + B::kDsAt + buffer * B::kDsTileBytes};
   }
   __device__ __forceinline__ int* small_ds() const { return reinterpret_cast<int*>(shared_ + B::kSmallDsAt); }
-  __device__ __forceinline__ float* lse_of(int stage) const {
-    return reinterpret_cast<float*>(shared_ + B::kLseAt + stage * B::kRowBytes);
-  }
-  __device__ __forceinline__ float* d_of(int stage) const {
-    return reinterpret_cast<float*>(shared_ + B::kDAt + stage * B::kRowBytes);
-  }
-
-  /// The queries of the visit's head; `first` is the group's first head's.
-  __device__ __forceinline__ Rows<const T> rows_of(const View<const T>& view, const T* first,
-                                                   const Visit& visit) const {
-    return {first + visit.member * view.head_stride, seqlen_q_, view.row_stride, view.columns};
-  }
-  /// Begins to load a tile of Q, dO, LSE and D.
-  __device__ __forceinline__ void begin(const Visit& visit, int stage) {
-    const int first_query = visit.tile * B::kM;
-    q_loader_.begin(q_tile(stage), rows_of(a_.q, q_, visit), first_query);
-    d_o_loader_.begin(d_o_tile(stage), rows_of(a_.d_o, d_o_, visit), first_query);
-    Unit::commit_loads();
-    // One thread has one of LSE, the next kM one of D each.
-    const int row = current_thread() % B::kM;
-    if (current_thread() >= 2 * B::kM || first_query + row >= seqlen_q_) return;
-    const float* const rows = current_thread() < B::kM ? lse_rows_ + visit.member * a_.lse.head_stride
-                                                       : d_rows_ + visit.member * a_.d.head_stride;
-    fact_ = rows[first_query + row];
-  }
-
-  __device__ __forceinline__ void finish(int stage) {
-    q_loader_.finish(q_tile(stage), scales_.q);
-    d_o_loader_.finish(d_o_tile(stage), scales_.d_o);
-    Unit::wait_for_loads();
-    const int row = current_thread() % B::kM;
-    if (current_thread() < B::kM)
-      lse_of(stage)[row] = kPlain ? fact_ * kLog2E - static_cast<float>(kPShift<T>) : fact_;
-    if (current_thread() >= B::kM && current_thread() < 2 * B::kM)
-      d_of(stage)[row] = kPlain ? fact_ * (kUnshift * scales_.ds) : fact_;
-  }
-
   __device__ __forceinline__ void visit_all(const Walk& walk, Gradients& dk, Gradients& dv) {
     Visit visit = walk.first();
-    begin(visit, 0);
-    finish(0);
+    queries_.begin(visit, 0);
+    queries_.finish(0, scales_);
     __syncthreads();
     Visit before = visit;
     const int visits = walk.visits();
     for (int v = 0; v < visits; ++v) {
       const int stage = v % B::kStages;
       const Visit next = walk.after(visit);
-      if (v + 1 < visits && !B::kLoadsLate) begin(next, (v + 1) % B::kStages);
+      if (v + 1 < visits && !B::kLoadsLate) queries_.begin(next, (v + 1) % B::kStages);
       if (is_scaled<Unit>(a_) && v > 0) {
         add_dq_of(before, 0);  // dS has no other buffer
         __syncthreads();
@@ -203,9 +154,9 @@ class KeyTileWalk {
       differentiate(visit, walk.is_cut(visit.tile), stage, v % 2, dk, dv);
       if (!is_scaled<Unit>(a_) && v > 0) add_dq_of(before, (v + 1) % 2);
       if (v + 1 < visits) {
-        if (B::kLoadsLate) begin(next, (v + 1) % B::kStages);
+        if (B::kLoadsLate) queries_.begin(next, (v + 1) % B::kStages);
         if (B::kStages == 1) __syncthreads();
-        finish((v + 1) % B::kStages);
+        queries_.finish((v + 1) % B::kStages, scales_);
       }
       __syncthreads();
       before = visit;
@@ -223,9 +174,11 @@ class KeyTileWalk {
     Scores s = {};
     Scores dp = {};
     add_scores(
-        unit, s, [&](int b, int step) { return keys_.k_rows(unit, key_wave, b, step); }, q_tile(stage));
+        unit, s, [&](int b, int step) { return keys_.k_rows(unit, key_wave, b, step); },
+        queries_.q_tile(stage));
     add_scores(
-        unit, dp, [&](int b, int step) { return keys_.v_rows(unit, key_wave, b, step); }, d_o_tile(stage));
+        unit, dp, [&](int b, int step) { return keys_.v_rows(unit, key_wave, b, step); },
+        queries_.d_o_tile(stage));
     if constexpr (kPlain) {
       plain_gradients(unit, s, dp, visit, is_cut, stage);
     } else {
@@ -253,21 +206,21 @@ class KeyTileWalk {
     }
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < B::kChunks; ++chunk)
-      add_weighted_rows(unit, dv, p[chunk], d_o_tile(stage), chunk * Unit::kDepth, first_column);
+      add_weighted_rows(unit, dv, p[chunk], queries_.d_o_tile(stage), chunk * Unit::kDepth, first_column);
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < B::kChunks; ++chunk)
-      add_weighted_rows(unit, dk, ds[chunk], q_tile(stage), chunk * Unit::kDepth, first_column);
+      add_weighted_rows(unit, dk, ds[chunk], queries_.q_tile(stage), chunk * Unit::kDepth, first_column);
   }
 
   /// P 2^shift in place of the products of S, dS in place of dP.
   __device__ __forceinline__ void plain_gradients(const Unit& unit, Scores& s, Scores& dp, const Visit& visit,
                                                   bool is_cut, int stage) const {
     const float scale_log2 = a_.scores.scale * kLog2E / (scales_.q * scales_.k);
-    const float dp_scale = kUnshift * scales_.ds / (scales_.v * scales_.d_o);
+    const float dp_scale = kPUnshift<T> * scales_.ds / (scales_.v * scales_.d_o);
     FMHA_BWD_UNROLL
     for (int w = 0; w < B::kWalkBlocks; ++w) {
       float lse[kSums];
-      unit.walked_values(lse_of(stage) + 16 * w, lse);
+      unit.walked_values(queries_.lse_of(stage) + 16 * w, lse);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
         float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
@@ -295,7 +248,7 @@ class KeyTileWalk {
     FMHA_BWD_UNROLL
     for (int w = 0; w < B::kWalkBlocks; ++w) {
       float d[kSums];
-      unit.walked_values(d_of(stage) + 16 * w, d);
+      unit.walked_values(queries_.d_of(stage) + 16 * w, d);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
         const float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
@@ -310,8 +263,8 @@ class KeyTileWalk {
   __device__ __forceinline__ void scored_gradients(const Unit& unit, Scores& s, Scores& dp,
                                                    const Visit& visit, int stage) const {
     const BlockPart part(a_);
-    const HeadScores<T> scores = a_.scores.of(
-        HeadPlace(part.index, part.head_k * a_.group_size + visit.member, a_.mask, seqlen_q_, seqlen_k_));
+    const HeadScores<T> scores = a_.scores.of(HeadPlace(
+        part.index, part.head_k * a_.group_size + visit.member, a_.mask, queries_.seqlen_q(), seqlen_k_));
     const LaneSeenBy seen_by(unit, *this);
     const float to_qk = 1.0F / (scales_.q * scales_.k);
     const float to_dp = 1.0F / (scales_.v * scales_.d_o);
@@ -321,8 +274,8 @@ class KeyTileWalk {
     for (int w = 0; w < B::kWalkBlocks; ++w) {
       float lse[kSums];
       float d[kSums];
-      unit.walked_values(lse_of(stage) + 16 * w, lse);
-      unit.walked_values(d_of(stage) + 16 * w, d);
+      unit.walked_values(queries_.lse_of(stage) + 16 * w, lse);
+      unit.walked_values(queries_.d_of(stage) + 16 * w, d);
       FMHA_BWD_UNROLL
       for (int b = 0; b < B::kOwnerBlocks; ++b) {
         float(&p)[kSums] = s[b][w / B::kDepthBlocks][w % B::kDepthBlocks];
@@ -386,22 +339,14 @@ class KeyTileWalk {
 
   const Arguments<T>& a_;
   std::byte* const shared_;
-  const int seqlen_q_;
   const int seqlen_k_;
   const int first_key_;
-  // Of the group's first head.
-  const T* const q_;
-  const T* const d_o_;
-  const float* const lse_rows_;
-  const float* const d_rows_;
-  float* const dq_acc_;
+  QueryTiles<B, B, kPlain> queries_;
+  float* const dq_acc_;  // of the group's first head
   const ScalesOf<Unit> scales_;
   KeyScalesOf<B> key_scales_;
   SplitDsOf<B> split_ds_;
   Keys keys_;
-  Loader q_loader_;
-  Loader d_o_loader_;
-  float fact_ = 0.0F;  // on its way: of LSE or D
 };
 
 template <class Traits, class T, int kHeadDim, bool kPlain,

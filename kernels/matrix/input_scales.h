@@ -52,6 +52,7 @@ struct NoScales {
   static constexpr float d_o = 1.0F;
   static constexpr float ds = 1.0F;
 
+  NoScales() = default;
   __device__ __forceinline__ NoScales(const float* /*norms*/, float /*keep_scale*/) {}
 };
 template <class Unit>

@@ -24,8 +24,8 @@
 #pragma once
 
 #include "kernels/matrix/products.h"
+#include "kernels/matrix/query_tiles.h"
 #include "kernels/matrix/store.h"
-#include "kernels/matrix/walk.h"
 #include "kernels/mma/role_memory.h"
 #include "kernels/mma/unit.h"
 
@@ -38,7 +38,6 @@ class RoleWalk {
   using T = typename Unit::Element;
   using Operand = typename Unit::Operand;
   using Memory = RoleMemory<B>;
-  using Loader = matrix::TileLoader<Unit, B::kThreads, B::kM, B::kHeadDim>;
   using KeyLoader = matrix::TileLoader<Unit, B::kThreads, B::kN, B::kHeadDim>;
   using Visit = matrix::Visit;
   static constexpr int kSums = Unit::kSums;
@@ -46,7 +45,6 @@ class RoleWalk {
   static constexpr int kChunks = B::kChunks;
   static constexpr int kRoleWarps = B::kWaves / 2;
   static_assert(B::kKeyWaves == kRoleWarps);
-  static constexpr float kUnshift = 1.0F / static_cast<float>(1 << matrix::kPShift<T>);
   static constexpr int kDqTileFloats = B::kM * B::kHeadDim;
 
   using Scores = float[kBlocks][kChunks][1][kSums];
@@ -58,20 +56,16 @@ class RoleWalk {
       : a_(a),
         shared_(shared),
         part_(part),
-        seqlen_q_(static_cast<int>(sequence.seqlen_q)),
         seqlen_k_(static_cast<int>(sequence.seqlen_k)),
         first_key_(key_tile * B::kN),
-        q_(a.q.queries(sequence, part.head_k * a.group_size).data),
-        d_o_(a.d_o.queries(sequence, part.head_k * a.group_size).data),
-        lse_rows_(a.lse.queries(sequence, part.head_k * a.group_size).data),
-        d_rows_(a.d.queries(sequence, part.head_k * a.group_size).data),
+        queries_(a, shared, part, sequence),
         dq_acc_(a.dq_acc + part.slice * a.slice +
                 matrix::AccPlace::first_tile(a, sequence, part.index, part.head_k * a.group_size, B::kM) *
                     kDqTileFloats +
                 warp() * B::kDqWaveFloats) {}
 
   __device__ __forceinline__ void run() {
-    const Mask mask(a_.mask, seqlen_q_, seqlen_k_);
+    const Mask mask(a_.mask, queries_.seqlen_q(), seqlen_k_);
     const bool whole = first_key_ + B::kN <= seqlen_k_;
     const matrix::Walk walk(mask, first_key_, whole ? first_key_ + B::kN : seqlen_k_, whole, B::kM,
                             first_key_ / B::kN, a_.group_size);
@@ -81,8 +75,8 @@ class RoleWalk {
       const Sequence sequence = a_.sequences.at(part_.index);
       loader.begin(k_tile(), a_.k.keys(sequence, part_.head_k), first_key_);
       loader.begin(v_tile(), a_.v.keys(sequence, part_.head_k), first_key_);
-      begin(walk.first(), 0);
-      finish(0);
+      queries_.begin(walk.first(), 0);
+      queries_.finish(0, {});
       __syncthreads();
     }
     const bool is_values = uniform(warp()) < kRoleWarps;
@@ -93,7 +87,7 @@ class RoleWalk {
       visit_all<false>(walk, sums);
     }
     // K's and V's places are free behind the last barrier.
-    put(is_values ? v_tile() : k_tile(), sums, is_values ? kUnshift : a_.scores.scale);
+    put(is_values ? v_tile() : k_tile(), sums, is_values ? matrix::kPUnshift<T> : a_.scores.scale);
     __syncthreads();
     // Asked for again: there are no registers to keep it in.
     const Sequence sequence = a_.sequences.at(part_.index);
@@ -106,12 +100,6 @@ class RoleWalk {
   __device__ static __forceinline__ int warp() { return current_wave<Unit::kWave>(); }
   __device__ __forceinline__ typename B::KeyTile k_tile() const { return {shared_ + Memory::kKAt}; }
   __device__ __forceinline__ typename B::KeyTile v_tile() const { return {shared_ + Memory::kVAt}; }
-  __device__ __forceinline__ typename B::QueryTile q_tile(int stage) const {
-    return {shared_ + stage * B::kQueryTileBytes};
-  }
-  __device__ __forceinline__ typename B::QueryTile d_o_tile(int stage) const {
-    return {shared_ + Memory::kDOAt + stage * B::kQueryTileBytes};
-  }
   __device__ __forceinline__ typename B::DsTile ds_tile(int buffer) const {
     return {shared_ + Memory::kDsAt + buffer * B::kDsTileBytes};
   }
@@ -121,41 +109,8 @@ class RoleWalk {
     return reinterpret_cast<uint4*>(shared_ + Memory::kPAt + buffer * Memory::kPBytes) + block * Unit::kWave +
            lane;
   }
-  __device__ __forceinline__ float* lse_of(int stage) const {
-    return reinterpret_cast<float*>(shared_ + Memory::kLseAt + stage * B::kRowBytes);
-  }
-  __device__ __forceinline__ float* d_of(int stage) const {
-    return reinterpret_cast<float*>(shared_ + Memory::kDAt + stage * B::kRowBytes);
-  }
   /// The first of a warp's keys in the tile.
   __device__ static __forceinline__ int first_row(int warp) { return warp % kRoleWarps * B::kWaveKeys; }
-
-  /// The queries of the visit's head; `first` is the group's first head's.
-  __device__ __forceinline__ Rows<const T> rows_of(const View<const T>& view, const T* first,
-                                                   const Visit& visit) const {
-    return {first + visit.member * view.head_stride, seqlen_q_, view.row_stride, view.columns};
-  }
-  /// Begins to load a tile of Q, dO, LSE and D.
-  __device__ __forceinline__ void begin(const Visit& visit, int stage) {
-    const int first_query = visit.tile * B::kM;
-    Loader loader;
-    loader.begin(q_tile(stage), rows_of(a_.q, q_, visit), first_query);
-    loader.begin(d_o_tile(stage), rows_of(a_.d_o, d_o_, visit), first_query);
-    Unit::commit_loads();
-    // One thread has one of LSE, the next kM one of D each.
-    const int row = current_thread() % B::kM;
-    if (current_thread() >= 2 * B::kM || first_query + row >= seqlen_q_) return;
-    const float* const rows = current_thread() < B::kM ? lse_rows_ + visit.member * a_.lse.head_stride
-                                                       : d_rows_ + visit.member * a_.d.head_stride;
-    fact_ = rows[first_query + row];
-  }
-  __device__ __forceinline__ void finish(int stage) {
-    Unit::wait_for_loads();
-    const int row = current_thread() % B::kM;
-    if (current_thread() < B::kM)
-      lse_of(stage)[row] = fact_ * matrix::kLog2E - static_cast<float>(matrix::kPShift<T>);
-    if (current_thread() >= B::kM && current_thread() < 2 * B::kM) d_of(stage)[row] = fact_ * kUnshift;
-  }
 
   /// In step t: the first role has visit t, the second t - 1, and dQ is of t - 2.
   template <bool kIsValues>
@@ -170,7 +125,7 @@ class RoleWalk {
       const Visit next = walk.after(visit);
       const int next_stage = stage == 2 ? 0 : stage + 1;
       const int stage_before = stage == 0 ? 2 : stage - 1;
-      if (t + 1 < visits) begin(next, next_stage);
+      if (t + 1 < visits) queries_.begin(next, next_stage);
       if (!kIsValues && t > 1) add_dq_of(before_that, t % 2);
       if (kIsValues && t < visits) add_values(visit, walk.is_cut(visit.tile), stage, t % 2, sums);
       if (!kIsValues && t > 0 && t <= visits) {
@@ -181,7 +136,7 @@ class RoleWalk {
         }
       }
       if (kIsValues && t > 1) add_dq_of(before_that, t % 2);
-      if (t + 1 < visits) finish(next_stage);
+      if (t + 1 < visits) queries_.finish(next_stage, {});
       __syncthreads();
       before_that = before;
       before = visit;
@@ -229,12 +184,12 @@ class RoleWalk {
     Scores s = {};
     matrix::add_scores(
         unit, s, [&](int b, int step) { return unit.rows(k_tile(), first_row(warp) + 16 * b, step); },
-        q_tile(stage));
+        queries_.q_tile(stage));
     const float scale_log2 = a_.scores.scale * matrix::kLog2E;
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < kChunks; ++chunk) {
       float lse[kSums];
-      unit.walked_values(lse_of(stage) + 16 * chunk, lse);
+      unit.walked_values(queries_.lse_of(stage) + 16 * chunk, lse);
       FMHA_BWD_UNROLL
       for (int b = 0; b < kBlocks; ++b) {
         float(&p)[kSums] = s[b][chunk][0];
@@ -249,7 +204,7 @@ class RoleWalk {
         const std::uint32_t(&words)[4] = left[b].words;
         *p_words(warp, buffer, b, chunk, unit.lane()) = make_uint4(words[0], words[1], words[2], words[3]);
       }
-      matrix::add_weighted_rows(unit, dv, left, d_o_tile(stage), chunk * Unit::kDepth, 0);
+      matrix::add_weighted_rows(unit, dv, left, queries_.d_o_tile(stage), chunk * Unit::kDepth, 0);
     }
   }
 
@@ -260,11 +215,11 @@ class RoleWalk {
     Scores dp = {};
     matrix::add_scores(
         unit, dp, [&](int b, int step) { return unit.rows(v_tile(), first_row(warp) + 16 * b, step); },
-        d_o_tile(stage));
+        queries_.d_o_tile(stage));
     FMHA_BWD_UNROLL
     for (int chunk = 0; chunk < kChunks; ++chunk) {
       float d[kSums];
-      unit.walked_values(d_of(stage) + 16 * chunk, d);
+      unit.walked_values(queries_.d_of(stage) + 16 * chunk, d);
       Operand left[kBlocks];
       FMHA_BWD_UNROLL
       for (int b = 0; b < kBlocks; ++b) {
@@ -274,12 +229,12 @@ class RoleWalk {
         FMHA_BWD_UNROLL
         for (int r = 0; r < kSums; ++r) {
           const float p = to_float(T{static_cast<std::uint16_t>(words[r / 2] >> 16 * (r % 2))});
-          ds[0][r] = p * (ds[0][r] * kUnshift - d[r]);
+          ds[0][r] = p * (ds[0][r] * matrix::kPUnshift<T> - d[r]);
         }
         left[b] = unit.left_of(ds);
       }
       unit.store_ds(ds_tile(buffer), left, chunk * Unit::kDepth, first_row(warp));
-      matrix::add_weighted_rows(unit, dk, left, q_tile(stage), chunk * Unit::kDepth, 0);
+      matrix::add_weighted_rows(unit, dk, left, queries_.q_tile(stage), chunk * Unit::kDepth, 0);
     }
   }
 
@@ -311,16 +266,10 @@ class RoleWalk {
   const matrix::Arguments<T>& a_;
   std::byte* const shared_;
   const matrix::BlockPart part_;
-  const int seqlen_q_;
   const int seqlen_k_;
   const int first_key_;
-  // Of the group's first head.
-  const T* const q_;
-  const T* const d_o_;
-  const float* const lse_rows_;
-  const float* const d_rows_;
-  float* const dq_acc_;
-  float fact_ = 0.0F;  // on its way: of LSE or D
+  matrix::QueryTiles<B, Memory, true> queries_;
+  float* const dq_acc_;  // of the group's first head
 };
 
 template <class Traits, class T, int kHeadDim,
