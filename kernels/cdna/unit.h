@@ -8,38 +8,28 @@
 //   rows    k = 8 (l / 16) + e: 16 bytes of a row, for products of two row-major operands
 //   scores  k = 4 (l / 16) + e, and 16 + 4 (l / 16) + e - 4 from e = 4 on: what C of two blocks of scores,
 //           queries by keys, gives as A of the transposed product: P and dS of dV and dK
-// What a unit is: kernels/matrix/dq_dk_dv.h.
+// What a unit is: kernels/matrix/dq_dk_dv.h, and kernels/matrix/amd_unit.h.
 #pragma once
 
-#include "kernels/matrix/transpose.h"
+#include "kernels/matrix/amd_unit.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna {
 
 template <class T>
-struct Unit {
-  using Element = T;
-  static constexpr int kWave = 64;
+struct Unit : matrix::AmdUnit<Unit<T>, T, 64> {
+  using Base = matrix::AmdUnit<Unit<T>, T, 64>;
+  using Base::lane;
   static constexpr int kDepth = 32;
   static constexpr int kWords = 4;
   static constexpr int kSums = 4;
-  static constexpr int kOwners = 1;
   static constexpr int kGroup = 4;
   static constexpr bool kScalesInputs = std::is_same_v<T, Half>;  // gfx90a takes subnormal fp16 for zero
-  static constexpr bool kNotesMasks = true;
-  static constexpr bool kAsksAgain =
-      false;  // for the sequence: nvcc spills where it is kept, clang where it is not
-  static constexpr bool kCopiesAsync = false;
 
   struct Operand {
     std::uint32_t words[kWords];
   };
 
-  __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
-  __device__ __forceinline__ int lane() const { return lane_; }
-
-  // Loads of tiles go through registers.
-  __device__ static __forceinline__ void commit_loads() {}
-  __device__ static __forceinline__ void wait_for_loads() {}
+  using Base::Base;
 
   /// Makes the compiler finish sums before it reads what comes later, where that takes too many registers.
   __device__ static __forceinline__ void finish_here(float (&/*sums*/)[kSums]) {}
@@ -58,19 +48,7 @@ struct Unit {
     return kGranules < 16 ? (row & ~5) | row % 2 * 4 | row / 4 % 2 : row;
   }
 
-  __device__ static __forceinline__ constexpr int owner_index(int /*r*/) { return 0; }
-  __device__ __forceinline__ int owner(int /*index*/) const { return lane() % 16; }
   __device__ __forceinline__ int row(int r) const { return lane() / 16 * 4 + r; }
-  __device__ __forceinline__ int walked(int r) const { return row(r); }
-  template <int kBlocks>
-  __device__ __forceinline__ int column(int block, int /*r*/) const {
-    return lane() % 16 * kBlocks + block;
-  }
-  template <int kBlocks>
-  __device__ static __forceinline__ int owner_row(int block, int index) {
-    return kBlocks * index + block;  // adjacent in a lane
-  }
-
   /// The row that element e of a column operand is of, in the order of scores or of rows.
   template <bool kOfScores>
   __device__ __forceinline__ int depth_row(int e) const {
@@ -94,19 +72,6 @@ struct Unit {
     return {{granule.x, granule.y, granule.z, granule.w}};
   }
 
-  template <int kColumns>
-  __device__ __forceinline__ Operand walked_rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                                 int step) const {
-    return rows(tile, first_row, step);
-  }
-
-  template <bool kOfScores, int kBlocks, int kColumns>
-  __device__ __forceinline__ void columns(Operand (&operands)[kBlocks],
-                                          const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                          int first_column) const {
-    matrix::read_columns<kOfScores>(*this, operands, tile, first_row, first_column);
-  }
-
   __device__ static __forceinline__ void multiply_scores(float (&scores)[kSums], const Operand& owner_rows,
                                                          const Operand& walked_rows) {
     mfma_16x16x32<T>(scores, walked_rows.words, owner_rows.words);
@@ -121,10 +86,6 @@ struct Unit {
              pack<T>(scores[1][0], scores[1][1]), pack<T>(scores[1][2], scores[1][3])}};
   }
 
-  // dS of a tile is [queries, keys].
-  template <int kKeys, int kQueries>
-  using DsTile = matrix::Tile<Unit, kKeys>;
-
   template <int kBlocks, int kColumns>
   __device__ __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
                                            const Operand (&ds)[kBlocks], int first_query,
@@ -137,25 +98,12 @@ struct Unit {
     }
     matrix::write_ds(*this, tile, words, first_query, first_key);
   }
-  template <int kColumns>
-  __device__ __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
-                                             int step) const {
-    return rows(tile, first_query, step);
-  }
 
   template <class Combine>
   __device__ __forceinline__ float combine_walked(float value, const Combine& combine) const {
     value = combine(value, __shfl_xor(value, 16));
     return combine(value, __shfl_xor(value, 32));
   }
-  __device__ __forceinline__ float of_row(const float (&values)[kOwners], int r) const {
-    return __shfl(values[0], row(r));
-  }
-
-  static constexpr bool kAdjacentSums = false;
-
- private:
-  int lane_;
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna

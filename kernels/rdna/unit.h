@@ -7,39 +7,29 @@
 // The order of k is free as long as A and B agree. On gfx12 the order k = 8 (l / 16) + e serves rows (16
 // bytes of each) and scores: C of queries by keys is A of the transposed product. On gfx11 a lane has every
 // second query of a block, and gets the others from lane l ^ 16: first the even ones, then the odd. What a
-// unit is: kernels/matrix/dq_dk_dv.h.
+// unit is: kernels/matrix/dq_dk_dv.h, and kernels/matrix/amd_unit.h.
 #pragma once
 
-#include "kernels/matrix/transpose.h"
+#include "kernels/matrix/amd_unit.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna {
 
 /// The architectures differ where kGfx12 is asked for.
 template <class T, bool kGfx12>
-struct Unit {
-  using Element = T;
-  static constexpr int kWave = 32;
+struct Unit : matrix::AmdUnit<Unit<T, kGfx12>, T, 32> {
+  using Base = matrix::AmdUnit<Unit<T, kGfx12>, T, 32>;
+  using Base::lane;
   static constexpr int kDepth = 16;
   static constexpr int kWords = kGfx12 ? 4 : 8;
   static constexpr int kSums = 8;
-  static constexpr int kOwners = 1;
   static constexpr int kGroup = kGfx12 ? 4 : 2;  // gfx11 has twice the words a column
   static constexpr bool kScalesInputs = false;
-  static constexpr bool kNotesMasks = true;
-  static constexpr bool kAsksAgain =
-      false;  // for the sequence: nvcc spills where it is kept, clang where it is not
-  static constexpr bool kCopiesAsync = false;
 
   struct Operand {
     std::uint32_t words[kWords];
   };
 
-  __device__ __forceinline__ explicit Unit(int lane) : lane_(lane) {}
-  __device__ __forceinline__ int lane() const { return lane_; }
-
-  // Loads of tiles go through registers.
-  __device__ static __forceinline__ void commit_loads() {}
-  __device__ static __forceinline__ void wait_for_loads() {}
+  using Base::Base;
 
   /// Makes the compiler finish sums before it reads what comes later, where that takes too many registers.
   __device__ static __forceinline__ void finish_here(float (&sums)[kSums]) { keep_order(sums); }
@@ -55,21 +45,9 @@ struct Unit {
     return row;
   }
 
-  __device__ static __forceinline__ constexpr int owner_index(int /*r*/) { return 0; }
-  __device__ __forceinline__ int owner(int /*index*/) const { return lane() % 16; }
   __device__ __forceinline__ int row(int r) const {
     return kGfx12 ? lane() / 16 * 8 + r : 2 * r + lane() / 16;
   }
-  __device__ __forceinline__ int walked(int r) const { return row(r); }
-  template <int kBlocks>
-  __device__ __forceinline__ int column(int block, int /*r*/) const {
-    return lane() % 16 * kBlocks + block;
-  }
-  template <int kBlocks>
-  __device__ static __forceinline__ int owner_row(int block, int index) {
-    return kBlocks * index + block;
-  }
-
   template <bool kOfScores>
   __device__ __forceinline__ int depth_row(int e) const {
     if constexpr (kGfx12) return lane() / 16 * 8 + e;
@@ -95,19 +73,6 @@ struct Unit {
       const uint4 second = *reinterpret_cast<const uint4*>(tile.granule(first_row, at, 2 * step + 1));
       return {{first.x, first.y, first.z, first.w, second.x, second.y, second.z, second.w}};
     }
-  }
-
-  template <int kColumns>
-  __device__ __forceinline__ Operand walked_rows(const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                                 int step) const {
-    return rows(tile, first_row, step);
-  }
-
-  template <bool kOfScores, int kBlocks, int kColumns>
-  __device__ __forceinline__ void columns(Operand (&operands)[kBlocks],
-                                          const matrix::Tile<Unit, kColumns>& tile, int first_row,
-                                          int first_column) const {
-    matrix::read_columns<kOfScores>(*this, operands, tile, first_row, first_column);
   }
 
   __device__ static __forceinline__ void multiply_scores(float (&scores)[kSums], const Operand& owner_rows,
@@ -139,9 +104,6 @@ struct Unit {
     return left;
   }
 
-  template <int kKeys, int kQueries>
-  using DsTile = matrix::Tile<Unit, kKeys>;
-
   template <int kBlocks, int kColumns>
   __device__ __forceinline__ void store_ds(const matrix::Tile<Unit, kColumns>& tile,
                                            const Operand (&ds)[kBlocks], int first_query,
@@ -156,24 +118,11 @@ struct Unit {
     }
     matrix::write_ds(*this, tile, words, first_query, first_key);
   }
-  template <int kColumns>
-  __device__ __forceinline__ Operand ds_rows(const matrix::Tile<Unit, kColumns>& tile, int first_query,
-                                             int step) const {
-    return rows(tile, first_query, step);
-  }
 
   template <class Combine>
   __device__ __forceinline__ float combine_walked(float value, const Combine& combine) const {
     return combine(value, __shfl_xor(value, 16));
   }
-  __device__ __forceinline__ float of_row(const float (&values)[kOwners], int r) const {
-    return __shfl(values[0], row(r));
-  }
-
-  static constexpr bool kAdjacentSums = false;
-
- private:
-  int lane_;
 };
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna
