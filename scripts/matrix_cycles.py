@@ -71,7 +71,7 @@ def lds_bytes(opcode):
 
 
 def matters(line):
-    return kind_of(line.text.split()[0]) in ("matrix", "exp", "ds read", "ds write", "global", "scratch")
+    return kind_of(line.text.split()[0]) in ("matrix", "exp", "ds write", "global", "scratch")
 
 
 def kernels_of(assembly):

@@ -1,10 +1,11 @@
 // The tiles of the family cdna: gfx90a, gfx942, gfx950.
 //
 //   hdim  queries x keys  waves  sums of dV, dK  S, dP    K, V, K^T     LDS
-//   64    32 x 128        4      32 + 32         16 + 16  16 + 16 + 16  25 KB   two workgroups a CU, one
-//   buffer of Q and dO 128   32 x 128        4      64 + 64         16 + 16  32 + 32 + 32  50 KB 256   32 x
-//   64         4      64 + 64         8 + 8    32 + 32 + 32  41 KB   one buffer of Q and dO
+//   64    32 x 128        4      32 + 32         16 + 16  16 + 16 + 16  25 KB
+//   128   32 x 128        4      64 + 64         16 + 16  32 + 32 + 32  50 KB
+//   256   32 x 64         4      64 + 64         8 + 8    32 + 32 + 32  41 KB
 //
+// At hdim 64 two workgroups share a CU; there and at hdim 256 Q and dO have one buffer.
 // Registers a lane, of 512 where one workgroup has a CU.
 #pragma once
 

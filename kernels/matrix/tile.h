@@ -108,8 +108,10 @@ class TileLoader {
       if (kCount < kThreads && thread >= kCount) return;
       FMHA_BWD_UNROLL
       for (int step = 0; step < kSteps; ++step) {
-        *reinterpret_cast<uint4*>(tile.granule(0, thread / At::kGranules + step * kRowsAStep,
-                                               thread % At::kGranules)) = held_[step];
+        constexpr int kSwizzled = 16;
+        const int first_row = step * kRowsAStep / kSwizzled * kSwizzled;
+        const int row = thread / At::kGranules + step * kRowsAStep % kSwizzled;
+        *reinterpret_cast<uint4*>(tile.granule(first_row, row, thread % At::kGranules)) = held_[step];
       }
     }
   }

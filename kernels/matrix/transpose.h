@@ -28,7 +28,7 @@ __device__ __forceinline__ void read_adjacent(std::uint32_t (&words)[kWordsOf<kB
 /// Element `low` and `high`, halves of two words, as one word.
 template <int kHalf>
 __device__ __forceinline__ std::uint32_t halves_of(std::uint32_t low, std::uint32_t high) {
-  return kHalf == 0 ? (low & 0xffffU) | high << 16 : low >> 16 | (high & 0xffff0000U);
+  return kHalf == 0 ? lower_halves(low, high) : upper_halves(low, high);
 }
 
 /// operands[t].words[n] = elements t of rows 2n and 2n + 1, from the rows that a lane has read.

@@ -3,9 +3,9 @@
 //   hdim  queries x keys  waves  sums of dV, dK  S, dP    LDS
 //   64    32 x 64         4      32 + 32         16 + 16  41 KB
 //   128   16 x 64         4      64 + 64         8 + 8    53 KB
-//   256   16 x 32         4      64 + 64         8 + 8    51 KB   two waves a set of keys, half of the
-//   columns
-//                                                                each; one buffer of Q and dO
+//   256   16 x 32         4      64 + 64         8 + 8    51 KB
+//
+// At hdim 256 two waves share a set of keys, half of the columns each, and Q and dO have one buffer.
 #pragma once
 
 #include "kernels/matrix/launch.h"
@@ -16,8 +16,8 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna {
 template <int kHeadDim, bool kGfx12>
 inline constexpr matrix::BackwardSizes kSizes =
     kHeadDim == 64    ? matrix::BackwardSizes{32, 1, 4, 1, 2, 2, false, false, 1}
-    : kHeadDim == 128 ? matrix::BackwardSizes{16, 1, 4, 1, 2, 1, false, !kGfx12, 1}
-                      : matrix::BackwardSizes{16, 1, 2, 2, 1, 1, false, true, 1};
+    : kHeadDim == 128 ? matrix::BackwardSizes{16, 1, 4, 1, 2, 1, false, false, 1}
+                      : matrix::BackwardSizes{16, 1, 2, 2, 1, 1, false, !kGfx12, 1};
 
 template <bool kGfx12>
 struct Of {

@@ -22,7 +22,7 @@ struct Unit : matrix::AmdUnit<Unit<T, kGfx12>, T, 32> {
   static constexpr int kDepth = 16;
   static constexpr int kWords = kGfx12 ? 4 : 8;
   static constexpr int kSums = 8;
-  static constexpr int kGroup = kGfx12 ? 4 : 2;  // gfx11 has twice the words a column
+  static constexpr int kGroup = 4;
   static constexpr bool kScalesInputs = false;
 
   struct Operand {
@@ -113,7 +113,10 @@ struct Unit : matrix::AmdUnit<Unit<T, kGfx12>, T, 32> {
     for (int b = 0; b < kBlocks; ++b) {
       FMHA_BWD_UNROLL
       for (int n = 0; n < 4; ++n) {
-        words[b][n] = kGfx12 || lane() < 16 ? ds[b].words[n] : ds[b].words[kWords - 4 + n];
+        // Copies, or else clang picks the address, and keeps the words in memory.
+        const std::uint32_t first = ds[b].words[n];
+        const std::uint32_t second = ds[b].words[kWords - 4 + n];
+        words[b][n] = kGfx12 || lane() < 16 ? first : second;
       }
     }
     matrix::write_ds(*this, tile, words, first_query, first_key);

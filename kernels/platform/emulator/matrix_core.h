@@ -152,6 +152,14 @@ inline float exp2_approximate(float x) {
   return result < 0x1p-126F ? 0.0F : result;
 }
 
+/// The upper halves of two words as one word, or the lower ones.
+inline std::uint32_t upper_halves(std::uint32_t low, std::uint32_t high) {
+  return low >> 16 | (high & 0xffff0000U);
+}
+inline std::uint32_t lower_halves(std::uint32_t low, std::uint32_t high) {
+  return (low & 0xffffU) | high << 16;
+}
+
 /// Two elements, rounded to nearest even, `low` in the low half.
 template <class T>
 std::uint32_t pack(float low, float high) {

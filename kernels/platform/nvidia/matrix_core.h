@@ -61,6 +61,14 @@ __device__ __forceinline__ void copy_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
+/// The upper halves of two words as one word, or the lower ones.
+__device__ __forceinline__ std::uint32_t upper_halves(std::uint32_t low, std::uint32_t high) {
+  return __byte_perm(low, high, 0x7632);
+}
+__device__ __forceinline__ std::uint32_t lower_halves(std::uint32_t low, std::uint32_t high) {
+  return __byte_perm(low, high, 0x5410);
+}
+
 /// Whether matrix cores take subnormal fp16 for zero.
 __device__ __forceinline__ constexpr bool flushes_halves(const float* /*norms*/) { return false; }
 
