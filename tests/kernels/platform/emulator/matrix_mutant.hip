@@ -89,6 +89,8 @@ std::vector<MatrixKernel> matrix_kernels() {
   std::vector<MatrixKernel> kernels;
   Kernels<cdna::Traits, 64>::add_to(kernels, "gfx942");
   Kernels<cdna::Traits, 256>::add_to(kernels, "gfx942");
+  using Scaled = Kernels<cdna::Traits, 64>;
+  kernels.push_back({"dq_dk_dv of hdim 64 on gfx90a", "gfx90a", Scaled::problem(), Scaled::dq_dk_dv});
   Kernels<rdna::Of<false>, 64>::add_to(kernels, "gfx1100");
   Kernels<rdna::Of<false>, 256>::add_to(kernels, "gfx1100");
   Kernels<rdna::Of<true>, 64>::add_to(kernels, "gfx1201");
