@@ -20,6 +20,17 @@ TEST_P(MatrixPrecision, IsThatOfFp16WherePIsTinyAndUneven) {
                      {.seed = 7, .standard_deviation = 1.0F}, {Layout::bhsd});
 }
 
+// Soft-capped scores far from zero: dS has next to nothing left of P (dP - D) in some rows, other rows of
+// the same tile have all of it.
+TEST_P(MatrixPrecision, IsThatOfFp16WhereASoftCapLeavesNextToNothingOfARowOfDS) {
+  Problem problem = problem_of({1, 4, 1, 94, 94, 80, 80}, DType::fp16);
+  problem.scale = 0.2236068F;
+  problem.softcap = 0.5F;
+  problem.bias = BiasShape::full;
+  problem.dropout = {0.9F, 3637395252, 2291066318};
+  expect_right_under(problem, {kNoMask}, {.seed = 518162716, .standard_deviation = 3.0F}, {Layout::bhsd});
+}
+
 std::vector<Device> devices_of_the_three_families() {
   std::vector<Device> some;
   for (const Device& device : matrix_devices()) {
