@@ -14,17 +14,17 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::cdna {
 
-template <int kHeadDim>
+template <int kHeadDim, bool kPlain>
 inline constexpr matrix::BackwardSizes kSizes =
-    kHeadDim == 64    ? matrix::BackwardSizes{32, 2, 4, 1, 1, 1, true, false, 2}
-    : kHeadDim == 128 ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, false, 1}
-                      : matrix::BackwardSizes{32, 1, 4, 1, 1, 1, true, false, 1};
+    kHeadDim == 64    ? matrix::BackwardSizes{32, 2, 4, 1, 1, 1, true, false, 2, kPlain}
+    : kHeadDim == 128 ? matrix::BackwardSizes{32, 2, 4, 1, 2, 1, true, false, 1, true}
+                      : matrix::BackwardSizes{32, 1, 4, 1, 1, 1, true, false, 1, true};
 
 struct Traits {
   template <class T>
   using Unit = cdna::Unit<T>;
   template <class T, int kHeadDim, bool kPlain>
-  using Backward = matrix::Backward<cdna::Unit<T>, kHeadDim, kSizes<kHeadDim>>;
+  using Backward = matrix::Backward<cdna::Unit<T>, kHeadDim, kSizes<kHeadDim, kPlain>>;
 
   static constexpr std::string_view kName = "cdna";
   static constexpr std::string_view kNeeds = "gfx90a, gfx942 or gfx950";

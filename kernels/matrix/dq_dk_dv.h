@@ -67,8 +67,8 @@ class KeyTileWalk {
       if constexpr (Unit::kNotesMasks) noted().note(mask, first_key_);
       const BlockPart part(a_);
       const Sequence sequence = a_.sequences.at(part.index);
-      keys_.load(Unit(current_lane_of<Unit::kWave>()), a_.k.keys(sequence, part.head_k),
-                 a_.v.keys(sequence, part.head_k), first_key_, wave(), scales_);
+      keys_.load(unit(), a_.k.keys(sequence, part.head_k), a_.v.keys(sequence, part.head_k), first_key_,
+                 wave(), scales_);
       visit_all(walk, dk, dv);
     }
     const float dv_factor = (kPlain ? kPUnshift<T> : kPUnshift<T> * a_.scores.draws.keep_scale) / scales_.d_o;
@@ -95,7 +95,10 @@ class KeyTileWalk {
   }
 
  private:
-  // Asked for anew where they are needed, so that no addresses are kept in registers meanwhile.
+  // Asked for anew where they are needed, so that few addresses are kept in registers meanwhile.
+  __device__ static __forceinline__ Unit unit() {
+    return Unit(current_lane_of<Unit::kWave, B::kKeepsAddresses>());
+  }
   __device__ static __forceinline__ int wave() { return current_wave<Unit::kWave>(); }
   __device__ static __forceinline__ int key_wave() { return wave() / B::kColumnWaves; }
   __device__ static __forceinline__ int first_column() { return wave() % B::kColumnWaves * B::kColumns; }
@@ -168,7 +171,7 @@ class KeyTileWalk {
   /// P, dS, dV and dK of a tile of queries.
   __device__ __forceinline__ void differentiate(const Visit& visit, bool is_cut, int stage, int buffer,
                                                 Gradients& dk, Gradients& dv) {
-    const Unit unit(current_lane_of<Unit::kWave>());
+    const Unit unit = KeyTileWalk::unit();
     const int key_wave = KeyTileWalk::key_wave();
     const int first_column = KeyTileWalk::first_column();
     Scores s = {};
@@ -296,7 +299,7 @@ class KeyTileWalk {
   }
 
   __device__ __forceinline__ void add_dq_of(const Visit& visit, int buffer) const {
-    const Unit unit(current_lane_of<Unit::kWave>());
+    const Unit unit = KeyTileWalk::unit();
     const int wave = KeyTileWalk::wave();
     const int first_column = wave % B::kDqColumnWaves * B::kDqColumns;
     const auto k_columns = [&](auto& right, int step, int group) {
@@ -314,7 +317,7 @@ class KeyTileWalk {
 
   __device__ __forceinline__ void put(const typename B::KeyTile& tile, const Gradients& gradients,
                                       float factor) const {
-    const Unit unit(current_lane_of<Unit::kWave>());
+    const Unit unit = KeyTileWalk::unit();
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
       FMHA_BWD_UNROLL
@@ -325,7 +328,7 @@ class KeyTileWalk {
     }
   }
   __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& gradients, float factor) const {
-    const Unit unit(current_lane_of<Unit::kWave>());
+    const Unit unit = KeyTileWalk::unit();
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
       FMHA_BWD_UNROLL

@@ -74,13 +74,13 @@ __global__ __launch_bounds__(F::kThreads, 1) void forward_kernel(Arguments<T> a)
   }
 
   {
-    TileLoader<Unit, F::kThreads, F::kM, F::kHeadDim> q_loader;
+    TileLoader<F, F::kM> q_loader;
     q_loader.begin(q_tile, a.q.queries(sequence, head), first_query);
     q_loader.finish(q_tile, scales.q);
   }
   const auto k = a.k.keys(sequence, head / a.group_size);
   const auto v = a.v.keys(sequence, head / a.group_size);
-  TileLoader<Unit, F::kThreads, F::kN, F::kHeadDim> loader;
+  TileLoader<F, F::kN> loader;
   RunningSoftmax<Unit> softmax;
   float o[F::kGroups][F::kGroup][kSums] = {};
 

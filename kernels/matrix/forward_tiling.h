@@ -11,6 +11,7 @@ struct Forward {
   static constexpr int kHeadDim = kHeadDimension;
   static constexpr int kWaves = 4;
   static constexpr int kThreads = kWaves * Unit::kWave;
+  static constexpr bool kKeepsAddresses = false;
   static constexpr int kM = 16 * kWaves;
   static constexpr int kN = 32;
   static constexpr int kBlocks = kN / 16;

@@ -12,7 +12,7 @@ class SharedKeys {
   using Unit = typename B::Unit;
   using T = typename Unit::Element;
   using Operand = typename Unit::Operand;
-  using Loader = TileLoader<Unit, B::kThreads, B::kN, B::kHeadDim>;
+  using Loader = TileLoader<B, B::kN>;
 
  public:
   __device__ __forceinline__ explicit SharedKeys(std::byte* shared)

@@ -12,7 +12,7 @@ template <class B, class Memory, bool kPlain>
 class QueryTiles {
   using Unit = typename B::Unit;
   using T = typename Unit::Element;
-  using Loader = TileLoader<Unit, B::kThreads, B::kM, B::kHeadDim>;
+  using Loader = TileLoader<B, B::kM>;
 
  public:
   /// Those of the query heads of part.head_k's group.
@@ -48,10 +48,10 @@ class QueryTiles {
     d_o_loader_.begin(d_o_tile(stage), rows_of(a_.d_o, d_o_, visit), first_query);
     Unit::commit_loads();
     // One thread has one of LSE, the next kM one of D each.
-    const int row = current_thread() % B::kM;
-    if (current_thread() >= 2 * B::kM || first_query + row >= seqlen_q_) return;
-    const float* const rows = current_thread() < B::kM ? lse_ + visit.member * a_.lse.head_stride
-                                                       : d_ + visit.member * a_.d.head_stride;
+    const int row = thread() % B::kM;
+    if (thread() >= 2 * B::kM || first_query + row >= seqlen_q_) return;
+    const float* const rows =
+        thread() < B::kM ? lse_ + visit.member * a_.lse.head_stride : d_ + visit.member * a_.d.head_stride;
     fact_ = rows[first_query + row];
   }
 
@@ -60,14 +60,15 @@ class QueryTiles {
     q_loader_.finish(q_tile(stage), scales.q);
     d_o_loader_.finish(d_o_tile(stage), scales.d_o);
     Unit::wait_for_loads();
-    const int row = current_thread() % B::kM;
-    if (current_thread() < B::kM)
+    const int row = thread() % B::kM;
+    if (thread() < B::kM)
       lse_of(stage)[row] = kPlain ? fact_ * kLog2E - static_cast<float>(kPShift<T>) : fact_;
-    if (current_thread() >= B::kM && current_thread() < 2 * B::kM)
+    if (thread() >= B::kM && thread() < 2 * B::kM)
       d_of(stage)[row] = kPlain ? fact_ * (kPUnshift<T> * scales.ds) : fact_;
   }
 
  private:
+  __device__ static __forceinline__ int thread() { return current_thread<B::kKeepsAddresses>(); }
   /// The queries of the visit's head; `first` is the group's first head's.
   __device__ __forceinline__ Rows<const T> rows_of(const View<const T>& view, const T* first,
                                                    const Visit& visit) const {

@@ -60,12 +60,15 @@ __device__ __forceinline__ uint4 scaled(const uint4& granule, float factor) {
   return make_uint4(both(granule.x), both(granule.y), both(granule.z), both(granule.w));
 }
 
-/// Copies tiles of kRows rows of kColumns columns by all kThreads threads of a workgroup. A tile is begun,
-/// and finished later: the loads are under way in between. What the source does not have is zero.
-template <class Unit, int kThreads, int kRows, int kColumns>
+/// Copies tiles of kRows rows of S::kHeadDim columns by all S::kThreads threads of a workgroup; S are the
+/// sizes of a kernel. A tile is begun, and finished later: the loads are under way in between. What the
+/// source does not have is zero.
+template <class S, int kRows>
 class TileLoader {
+  using Unit = typename S::Unit;
   using T = typename Unit::Element;
-  using At = Tile<Unit, kColumns>;
+  using At = Tile<Unit, S::kHeadDim>;
+  static constexpr int kThreads = S::kThreads;
   static constexpr int kCount = kRows * At::kGranules;
   static constexpr int kSteps = (kCount + kThreads - 1) / kThreads;
   static constexpr int kRowsAStep = kThreads / At::kGranules;  // where kSteps > 1
@@ -74,7 +77,7 @@ class TileLoader {
  public:
   /// `source` has whole granules: columns, stride and start are multiples of 8 elements.
   __device__ __forceinline__ void begin(const At& tile, const Rows<const T>& source, int first_row) {
-    const int thread = current_thread();
+    const int thread = current_thread<S::kKeepsAddresses>();
     const int row = thread / At::kGranules;
     const int column = thread % At::kGranules * kGranule;
     if (kCount < kThreads && thread >= kCount) return;
@@ -104,7 +107,7 @@ class TileLoader {
           for (uint4& granule : held_) granule = scaled<T>(granule, factor);
         }
       }
-      const int thread = current_thread();
+      const int thread = current_thread<S::kKeepsAddresses>();
       if (kCount < kThreads && thread >= kCount) return;
       FMHA_BWD_UNROLL
       for (int step = 0; step < kSteps; ++step) {

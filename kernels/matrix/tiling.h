@@ -18,6 +18,7 @@ struct BackwardSizes {
   bool key_registers;  // K, V and K^T are in registers, not in shared memory
   bool loads_late;     // tiles are loaded when the last ones are done with, not held in registers meanwhile
   int workgroups;      // on a multiprocessor, or waves a SIMD on AMD, that registers are to be left for
+  bool keeps_addresses = false;  // of shared memory in registers, from tile to tile, on AMD
 };
 
 /// Those of head dimension kHeadDim: U is the unit, kSizes the row.
@@ -33,6 +34,9 @@ struct Backward {
   static constexpr bool kKeysInRegisters = kSizes.key_registers;
   static constexpr bool kLoadsLate = kSizes.loads_late;
   static constexpr int kWorkgroups = kSizes.workgroups;
+  /// Where every key has a scale too, two workgroups leave no registers for it.
+  static constexpr bool kKeepsAddresses =
+      kSizes.keeps_addresses && !(kWorkgroups > 1 && Unit::kScalesInputs && flushes_halves(nullptr));
 
   static constexpr int kWaves = kKeyWaves * kColumnWaves;
   static constexpr int kThreads = kWaves * Unit::kWave;

@@ -38,7 +38,7 @@ class RoleWalk {
   using T = typename Unit::Element;
   using Operand = typename Unit::Operand;
   using Memory = RoleMemory<B>;
-  using KeyLoader = matrix::TileLoader<Unit, B::kThreads, B::kN, B::kHeadDim>;
+  using KeyLoader = matrix::TileLoader<B, B::kN>;
   using Visit = matrix::Visit;
   static constexpr int kSums = Unit::kSums;
   static constexpr int kBlocks = B::kOwnerBlocks;

@@ -15,7 +15,7 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::rdna {
 
 template <int kHeadDim, bool kGfx12>
 inline constexpr matrix::BackwardSizes kSizes =
-    kHeadDim == 64    ? matrix::BackwardSizes{32, 1, 4, 1, 2, 2, false, false, 1}
+    kHeadDim == 64    ? matrix::BackwardSizes{32, 1, 4, 1, 2, 2, false, false, 1, kGfx12}
     : kHeadDim == 128 ? matrix::BackwardSizes{16, 1, 4, 1, 2, 1, false, false, 1}
                       : matrix::BackwardSizes{16, 1, 2, 2, 1, 1, false, !kGfx12, 1};
 

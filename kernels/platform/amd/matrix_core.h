@@ -179,18 +179,19 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   return std::bit_cast<std::uint32_t>(both);
 }
 
-/// This thread's number in the workgroup, and the lane's in its wave. Asked for anew each time: what is
-/// computed of it is not kept in registers from one use to a far one. That it is small saves the signs of
-/// divisions: a quarter of a tile's vector instructions.
+/// This thread's number in the workgroup, and the lane's in its wave. Where it is not kKept it is asked for
+/// anew each time: what is computed of it is not kept in registers from one use to a far one. That it is
+/// small saves the signs of divisions: a quarter of a tile's vector instructions.
+template <bool kKept = false>
 __device__ __forceinline__ int current_thread() {
   auto thread = static_cast<int>(threadIdx.x);
-  asm volatile("" : "+v"(thread));
+  if constexpr (!kKept) asm volatile("" : "+v"(thread));
   __builtin_assume(thread >= 0 && thread < 1024);
   return thread;
 }
-template <int kWave>
+template <int kWave, bool kKept = false>
 __device__ __forceinline__ int current_lane_of() {
-  return current_thread() % kWave;
+  return current_thread<kKept>() % kWave;
 }
 
 /// The compiler finishes the sums before it, and moves no access to memory past it.

@@ -141,7 +141,7 @@ template <int kPending>
 }
 
 /// Whether matrix cores take subnormal fp16 for zero. `norms` of the inputs are there where they do.
-inline bool flushes_halves(const float* norms) { return norms != nullptr; }
+constexpr bool flushes_halves(const float* norms) { return norms != nullptr; }
 
 /// What lane l ^ 16 of each 32 brought: RDNA's v_permlanex16 with lanes in order.
 std::uint32_t swap_halves(std::uint32_t value, FMHA_BWD_CALL_SITE);
@@ -174,8 +174,11 @@ std::uint32_t pack(float low, float high) {
 }
 
 /// This thread's number in the workgroup, and the lane's in its wave.
-inline int current_thread() { return static_cast<int>(thread_index().x); }
-template <int kWave>
+template <bool kKept = false>
+int current_thread() {
+  return static_cast<int>(thread_index().x);
+}
+template <int kWave, bool kKept = false>
 int current_lane_of() {
   return lane_in_wave();
 }

@@ -93,12 +93,13 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
 
 /// This thread's number in the workgroup, and the lane's in its wave. Asked for anew each time: what is
 /// computed of it is not kept in registers from one use to a far one.
+template <bool kKept = false>
 __device__ __forceinline__ int current_thread() {
   int thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
   return thread;
 }
-template <int kWave>
+template <int kWave, bool kKept = false>
 __device__ __forceinline__ int current_lane_of() {
   int lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
