@@ -13,9 +13,10 @@
 //   3. dS to shared memory, for the products dS K, of which each wave has some of the rows and columns;
 //   4. dQ of the tile before, added to the accumulator from registers, in the order of the registers.
 // One barrier a tile: dS has two buffers and dQ is a tile behind, and the next Q and dO are on their way
-// while this tile is multiplied. Which tiles of queries see all of the keys is known before the walk: masks
-// cost nothing there, and tiles that see none of them are left out. Of a head's blocks those with the most
-// tiles start first, each at another tile, so that their additions to dQ don't meet.
+// while this tile is multiplied (two barriers where dS is in two parts: kernels/matrix/split_ds.h). Which
+// tiles of queries see all of the keys is known before the walk: masks cost nothing there, and tiles that see
+// none of them are left out. Of a head's blocks those with the most tiles start first, each at another tile,
+// so that their additions to dQ don't meet.
 //
 // The unit (kernels/cdna/unit.h, kernels/rdna/unit.h, kernels/mma/unit.h) is one wave's matrix product: an
 // owner row is a key here, a walked row a query. kernels/*/sizes.h has the sizes, registers and shared
@@ -139,6 +140,7 @@ class KeyTileWalk {
     return {shared_ + B::kDsAt + buffer * B::kDsTileBytes};
   }
   __device__ __forceinline__ int* small_ds() const { return reinterpret_cast<int*>(shared_ + B::kSmallDsAt); }
+
   __device__ __forceinline__ void visit_all(const Walk& walk, Gradients& dk, Gradients& dv) {
     Visit visit = walk.first();
     queries_.begin(visit, 0);
