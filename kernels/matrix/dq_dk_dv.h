@@ -23,7 +23,7 @@
 // memory; docs/amd.md and docs/mma.md the bounds.
 #pragma once
 
-#include "kernels/matrix/key_scales.h"
+#include "kernels/matrix/key_powers.h"
 #include "kernels/matrix/keys.h"
 #include "kernels/matrix/products.h"
 #include "kernels/matrix/query_tiles.h"
@@ -54,7 +54,8 @@ class KeyTileWalk {
                     kDqTileFloats +
                 wave() * B::kDqWaveFloats),
         scales_(matrix::scales_of<Unit>(a)),
-        key_scales_(is_scaled<Unit>(a)),
+        p_powers_(is_scaled<Unit>(a)),
+        ds_powers_(is_scaled<Unit>(a)),
         keys_(shared) {}
 
   __device__ __forceinline__ void run() {
@@ -90,8 +91,8 @@ class KeyTileWalk {
       copy_out<B::kThreads, B::kN>(dk_tile, dk_rows, first_key_);
       copy_out<B::kThreads, B::kN>(dv_tile, dv_rows, first_key_);
     } else {
-      store(dk_rows, dk, dk_factor);
-      store(dv_rows, dv, dv_factor);
+      store(dk_rows, dk, dk_factor, ds_powers_);
+      store(dv_rows, dv, dv_factor, p_powers_);
     }
   }
 
@@ -193,7 +194,8 @@ class KeyTileWalk {
     if constexpr (Unit::kScalesInputs) {
       if (is_scaled<Unit>(a_)) {
         split_ds_.store(unit, dp, ds_tile(0), ds_tile(1), small_ds(), key_wave);
-        key_scales_.template multiply<!kPlain>(unit, s, dp, dk, dv);
+        p_powers_.multiply(unit, s, dv);
+        ds_powers_.multiply(unit, dp, dk);
       }
     }
     Lefts p;
@@ -329,7 +331,8 @@ class KeyTileWalk {
       }
     }
   }
-  __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& gradients, float factor) const {
+  __device__ __forceinline__ void store(const Rows<T>& rows, const Gradients& gradients, float factor,
+                                        const KeyPowersOf<B>& powers) const {
     const Unit unit = KeyTileWalk::unit();
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
@@ -337,7 +340,7 @@ class KeyTileWalk {
       for (int group = 0; group < B::kGroups; ++group) {
         store_group(
             unit, rows, [&](int r) { return key(b, unit.row(r)); }, first_column() + group * 16 * B::kGroup,
-            gradients[b][group], [&](int r) { return factor * key_scales_.undo(unit, b, r); });
+            gradients[b][group], [&](int r) { return factor * powers.undo(unit, b, r); });
       }
     }
   }
@@ -349,7 +352,8 @@ class KeyTileWalk {
   QueryTiles<B, B, kPlain> queries_;
   float* const dq_acc_;  // of the group's first head
   const ScalesOf<Unit> scales_;
-  KeyScalesOf<B> key_scales_;
+  KeyPowersOf<B> p_powers_;
+  KeyPowersOf<B> ds_powers_;
   SplitDsOf<B> split_ds_;
   Keys keys_;
 };

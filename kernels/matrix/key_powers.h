@@ -1,13 +1,12 @@
-// Powers of two, one a key, that P and dS are multiplied by for dV and dK, where matrix cores take subnormal
+// Powers of two, two a key, that P and dS are multiplied by for dV and dK, where matrix cores take subnormal
 // fp16 for zero (gfx90a).
 //
-//   dV_j = 2^-e_j sum_i (2^e_j P_ij) dO_i,  dK_j likewise
+//   dV_j = 2^-e_j sum_i (2^e_j P_ij) dO_i,  dK_j = 2^-f_j sum_i (2^f_j dS_ij) Q_i
 //
-// One power for a problem (kernels/matrix/input_scales.h) leaves P and dS 2^29 of range: enough for a query,
-// which has a P of 1 / seqlen_k at least, but nothing is left of a key that no query looks at, as in a
-// softmax that is nearly one-hot. So each key has the power that brings its largest P so far near 2^15, and
-// its sums shrink where a larger one comes: the online softmax (arXiv:1805.02867) with keys for queries. dS
-// is at most P times what dS is scaled for, so that it fits with the same power.
+// One power for a problem (kernels/matrix/input_scales.h) leaves P and dS 2^29 of range: nothing is left of a
+// key that no query looks at, as in a softmax that is nearly one-hot, or of keys whose queries have small dO
+// beside others'. So each key has the powers that bring its largest P and dS so far near 2^15, and its sums
+// shrink where a larger one comes: the online softmax (arXiv:1805.02867) with keys for queries.
 #pragma once
 
 #include <bit>
@@ -16,9 +15,9 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix {
 
-/// Those of the lane's keys, one of each block.
+/// The powers of one of P and dS, of the lane's keys: one of each block.
 template <class B>
-class KeyScales {
+class KeyPowers {
   using Unit = typename B::Unit;
   static_assert(Unit::kOwners == 1);
   using Scores = float[B::kOwnerBlocks][B::kChunks][B::kDepthBlocks][Unit::kSums];
@@ -26,26 +25,20 @@ class KeyScales {
 
  public:
   /// All powers are and stay 1 where this is not `on`.
-  __device__ __forceinline__ explicit KeyScales(bool on) {
+  __device__ __forceinline__ explicit KeyPowers(bool on) {
     FMHA_BWD_UNROLL
     for (float& power : powers_) power = on ? power_for(0.0F) : 1.0F;
   }
 
-  /// Multiplies a tile's 2^shift P and its dS by the keys' powers, which the sums dk and dv take over. With
-  /// dropout P can be zero where dS is not: kWatchesDs.
-  template <bool kWatchesDs>
-  __device__ __forceinline__ void multiply(const Unit& unit, Scores& p, Scores& ds, Gradients& dk,
-                                           Gradients& dv) {
+  /// Multiplies a tile's factors by the keys' powers, which the sums so far take over.
+  __device__ __forceinline__ void multiply(const Unit& unit, Scores& factors, Gradients& sums) {
     float before[B::kOwnerBlocks];
     bool changes = false;
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
       float largest = 0.0F;
       FMHA_BWD_UNROLL
-      for (int n = 0; n < B::kWalkBlocks * Unit::kSums; ++n) {
-        largest = fmaxf(largest, sum_of(p[b], n));
-        if (kWatchesDs) largest = fmaxf(largest, fabsf(sum_of(ds[b], n)));
-      }
+      for (int n = 0; n < kFactors; ++n) largest = fmaxf(largest, fabsf(factor(factors[b], n)));
       largest = unit.combine_walked(largest, [](float one, float other) { return fmaxf(one, other); });
       before[b] = powers_[b];
       powers_[b] = fminf(powers_[b], power_for(largest));
@@ -57,22 +50,16 @@ class KeyScales {
         const float shrink[1] = {powers_[b] / before[b]};
         FMHA_BWD_UNROLL
         for (int r = 0; r < Unit::kSums; ++r) {
-          const float factor = unit.of_row(shrink, r);
+          const float of_row = unit.of_row(shrink, r);
           FMHA_BWD_UNROLL
-          for (int n = 0; n < B::kGroups * B::kGroup; ++n) {
-            dk[b][n / B::kGroup][n % B::kGroup][r] *= factor;
-            dv[b][n / B::kGroup][n % B::kGroup][r] *= factor;
-          }
+          for (int n = 0; n < B::kGroups * B::kGroup; ++n) sums[b][n / B::kGroup][n % B::kGroup][r] *= of_row;
         }
       }
     }
     FMHA_BWD_UNROLL
     for (int b = 0; b < B::kOwnerBlocks; ++b) {
       FMHA_BWD_UNROLL
-      for (int n = 0; n < B::kWalkBlocks * Unit::kSums; ++n) {
-        sum_of(p[b], n) *= powers_[b];
-        sum_of(ds[b], n) *= powers_[b];
-      }
+      for (int n = 0; n < kFactors; ++n) factor(factors[b], n) *= powers_[b];
     }
   }
 
@@ -83,8 +70,10 @@ class KeyScales {
   }
 
  private:
+  static constexpr int kFactors = B::kWalkBlocks * Unit::kSums;  // of a block's key in a tile
+
   template <class Block>
-  __device__ static __forceinline__ auto& sum_of(Block& block, int n) {
+  __device__ static __forceinline__ auto& factor(Block& block, int n) {
     const int w = n / Unit::kSums;
     return block[w / B::kDepthBlocks][w % B::kDepthBlocks][n % Unit::kSums];
   }
@@ -100,14 +89,14 @@ class KeyScales {
 };
 
 /// Of units that scale nothing.
-struct NoKeyScales {
-  __device__ __forceinline__ explicit NoKeyScales(bool /*on*/) {}
+struct NoKeyPowers {
+  __device__ __forceinline__ explicit NoKeyPowers(bool /*on*/) {}
   template <class Unit>
   __device__ __forceinline__ float undo(const Unit& /*unit*/, int /*block*/, int /*r*/) const {
     return 1.0F;
   }
 };
 template <class B>
-using KeyScalesOf = std::conditional_t<B::Unit::kScalesInputs, KeyScales<B>, NoKeyScales>;
+using KeyPowersOf = std::conditional_t<B::Unit::kScalesInputs, KeyPowers<B>, NoKeyPowers>;
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::matrix
