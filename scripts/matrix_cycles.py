@@ -6,8 +6,9 @@ One wave is alone on its SIMD there, memory answers in its nominal latency, bank
 for another at a barrier.
 
 The assembly is that of the target kernel_resources of a build folder (those of the sources below, which are compiled
-if need be), or --assembly. Of the loop's ways it takes the one with most matrix instructions, exponentials and memory
-accesses, and of these the shortest: the tile that no mask cuts, not the last of a walk. Columns, of one wave and tile:
+if need be), or --assembly. Of the loop's ways it takes the one with most matrix instructions, exponentials, accesses of
+global memory and writes to shared memory, and of these the shortest: the tile that no mask cuts (a mask reads shared
+memory), not the last of a walk. Columns, of one wave and tile:
 
     matrix, exp, ds read, ds write, global, scratch, VALU, SALU, wait
                    instructions; wait has barriers and s_nop too

@@ -13,8 +13,8 @@ class AmdUnit {
   static constexpr int kWave = kWaveSize;
   static constexpr int kOwners = 1;
   static constexpr bool kNotesMasks = true;
-  static constexpr bool kAsksAgain =
-      false;  // for the sequence: nvcc spills where it is kept, clang where not
+  // For the sequence: nvcc spills where it is kept, clang where it is not.
+  static constexpr bool kAsksAgain = false;
   static constexpr bool kCopiesAsync = false;
   static constexpr bool kAdjacentSums = false;
 

@@ -5,7 +5,7 @@
 // `large` is dS but for what is below fp16's smallest normal number, `small` is that, multiplied into fp16's
 // range. A row of dQ whose every dS is small (a soft-cap that all keys have reached, a dO of nearly nothing)
 // is right so; the second product is left out of tiles that have no small dS. The parts stand in what are
-// two buffers of dS elsewhere: one barrier a tile more, and no more shared memory.
+// two buffers of dS elsewhere: one barrier a tile more, and a flag a wave.
 #pragma once
 
 #include "kernels/matrix/products.h"

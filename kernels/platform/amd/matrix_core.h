@@ -166,7 +166,7 @@ template <class T>
 __device__ __forceinline__ std::uint32_t pack(float low, float high) {
 #if !defined(__gfx950__)
   if constexpr (std::is_same_v<T, Bfloat16>) {
-    // NaNs stay NaNs: those of the kernels are of 16-bit inputs or of arithmetic, with zeros in the low half.
+    // NaNs of 16-bit inputs and of arithmetic have zeros in the low half, and stay NaNs.
     const auto rounded = [](float value) {
       const auto bits = std::bit_cast<std::uint32_t>(value);
       return bits + 0x7fffU + (bits >> 16 & 1U);
