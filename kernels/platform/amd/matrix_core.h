@@ -181,7 +181,7 @@ __device__ __forceinline__ std::uint32_t pack(float low, float high) {
 
 /// This thread's number in the workgroup, and the lane's in its wave. Where it is not kKept it is asked for
 /// anew each time: what is computed of it is not kept in registers from one use to a far one. That it is
-/// small saves the signs of divisions: a quarter of a tile's vector instructions.
+/// small saves the instructions for signs of divisions.
 template <bool kKept = false>
 __device__ __forceinline__ int current_thread() {
   auto thread = static_cast<int>(threadIdx.x);
