@@ -15,9 +15,10 @@ namespace {
 template <class T>
 struct ConvertDqArguments {
   const float* dq_acc;  // [batch, nhead_q, query_tiles], tiles in the order of registers
-  T* dq;                // [batch, nhead_q, seqlen_q, hdim], by `strides`
+  T* dq;                // [batch, nhead_q, seqlen_q, hdim_q], by `strides`
   Strides strides;
   float scale;
+  int hdim_q;
   int nhead_q;
   int seqlen_q;
   int query_tiles;
@@ -59,7 +60,7 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
     const int pack = i * kWarpgroup + thread;
     const int query = pack / (kSide / kPackSize);
     const int column = pack % (kSide / kPackSize) * kPackSize;
-    if (first_query + query >= a.seqlen_q) continue;
+    if (first_query + query >= a.seqlen_q || first_column + column >= a.hdim_q) continue;
     *reinterpret_cast<Pack<T>*>(a.dq +
                                 a.strides.offset_of({head_of_batch / a.nhead_q, head_of_batch % a.nhead_q,
                                                      first_query + query, first_column + column})) =
@@ -76,6 +77,7 @@ void launch_convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t str
                                              static_cast<T*>(t.dq),
                                              place_of(TensorId::dq, p).strides,
                                              p.scale,
+                                             static_cast<int>(p.hdim_q),
                                              static_cast<int>(p.nhead_q),
                                              static_cast<int>(p.seqlen_q),
                                              static_cast<int>(query_tiles<kHeadDim>(p))};

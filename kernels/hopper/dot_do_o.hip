@@ -17,13 +17,14 @@ constexpr int kThreads = 256;
 
 template <class T>
 struct DotDoOArguments {
-  const T* d_o;      // [batch, nhead_q, seqlen_q, hdim], by `strides`
-  const T* o;        // [batch, nhead_q, seqlen_q, hdim], by `strides`
+  const T* d_o;      // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
+  const T* o;        // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
   const float* lse;  // [batch, nhead_q, seqlen_q]
   float* d;          // [batch, nhead_q, seqlen_q]
   Scratch scratch;   // [batch, nhead_q, padded_seqlen_q]
-  float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, hdim]
+  float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, kHeadDim]
   Strides strides;
+  int hdim_v;
   int nhead_q;
   int seqlen_q;
   int padded_seqlen_q;
@@ -48,7 +49,7 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
   const auto row = static_cast<int>(padded_row % a.padded_seqlen_q);
   const bool exists = row < a.seqlen_q;
   float sum = 0.0F;
-  if (exists) {
+  if (exists && sharer * kPackSize < a.hdim_v) {
     const std::int64_t at =
         a.strides.offset_of({head_of_batch / a.nhead_q, head_of_batch % a.nhead_q, row, sharer * kPackSize});
     const Pack<T> d_o = *reinterpret_cast<const Pack<T>*>(a.d_o + at);
@@ -90,6 +91,7 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                           scratch,
                                           t.dq_acc,
                                           place_of(TensorId::d_o, p).strides,
+                                          static_cast<int>(p.hdim_v),
                                           static_cast<int>(p.nhead_q),
                                           static_cast<int>(p.seqlen_q),
                                           static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM,

@@ -28,10 +28,10 @@ constexpr int kHalfPanelBytes = 64 * kPanelRowBytes;  // of a warpgroup's rows
 constexpr int kThreads = 2 * kWarpgroup;
 
 struct ForwardArguments {
-  TensorMap q;  // [batch, nhead_q, seqlen_q, hdim], boxes of 64 rows
-  TensorMap k;  // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
-  TensorMap v;  // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
-  TensorMap o;  // [batch, nhead_q, seqlen_q, hdim], boxes of 64 rows
+  TensorMap q;  // [batch, nhead_q, seqlen_q, hdim_q], boxes of 64 rows
+  TensorMap k;  // [batch, nhead_k, seqlen_k, hdim_q], boxes of kN rows
+  TensorMap v;  // [batch, nhead_k, seqlen_k, hdim_v], boxes of kN rows
+  TensorMap o;  // [batch, nhead_q, seqlen_q, hdim_v], boxes of 64 rows
   float* lse;   // [batch, nhead_q, seqlen_q]
   Staircase mask;
   float scale_log2;  // scale * log2 e

@@ -19,8 +19,8 @@ class HopperFamily final : public Family {
                                      std::string_view arch) const override {
     if (arch != "sm_90") return "it needs the architecture sm_90, not " + std::string(arch);
     if (p.dtype == DType::fp32) return "it multiplies fp16 and bf16, not fp32";
-    if (p.hdim_q != p.hdim_v || (p.hdim_q != 64 && p.hdim_q != 128)) {
-      return "its head dimensions are 64 and 128, the same for keys and values";
+    if (p.hdim_q % 8 != 0 || p.hdim_v % 8 != 0 || p.hdim_q > 128 || p.hdim_v > 128) {
+      return "its head dimensions are multiples of 8 up to 128";
     }
     if (!p.plain_scores()) return "it has no bias, ALiBi, soft-cap, sinks or dropout";
     if (mask.left < kUnbounded || mask.prefix > 0 || mask.documents > 0) {
@@ -36,7 +36,7 @@ class HopperFamily final : public Family {
       return "the problem has more tiles than one launch can cover";
     }
     constexpr std::int64_t kMaxStride = std::int64_t{1} << 39;  // elements: 2^40 bytes
-    if (p.nhead_q * longest * p.hdim_q >= kMaxStride)
+    if (p.nhead_q * longest * (p.hdim_q > p.hdim_v ? p.hdim_q : p.hdim_v) >= kMaxStride)
       return "a sequence is larger than the copy engine can address";
     return std::nullopt;
   }

@@ -55,14 +55,16 @@ Scratch scratch_of(const Problem& problem, void* start) {
   return scratch;
 }
 
-/// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes.
+/// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes: kHeadDim is
+/// the smallest that holds the problem's own. The copy engine fills the columns after those with zeros.
 template <class Body>
 auto with_types(const Problem& problem, Body&& body) {
+  const bool small = problem.hdim_q <= 64 && problem.hdim_v <= 64;
   if (problem.dtype == DType::fp16) {
-    if (problem.hdim_q == 64) return body.template operator()<Half, 64>();
+    if (small) return body.template operator()<Half, 64>();
     return body.template operator()<Half, 128>();
   }
-  if (problem.hdim_q == 64) return body.template operator()<Bfloat16, 64>();
+  if (small) return body.template operator()<Bfloat16, 64>();
   return body.template operator()<Bfloat16, 128>();
 }
 

@@ -11,12 +11,12 @@ inline constexpr int kNobody = 0x7fffffff;
 
 template <int kHeadDim>
 struct DqDkDvArguments {
-  TensorMap q;            // [batch, nhead_q, seqlen_q, hdim], boxes of kM rows
-  TensorMap k;            // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
-  TensorMap v;            // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
-  TensorMap d_o;          // [batch, nhead_q, seqlen_q, hdim], boxes of kM rows
-  TensorMap dk;           // [batch, nhead_k, seqlen_k, hdim], boxes of 64 rows
-  TensorMap dv;           // [batch, nhead_k, seqlen_k, hdim], boxes of 64 rows
+  TensorMap q;            // [batch, nhead_q, seqlen_q, hdim_q], boxes of kM rows
+  TensorMap k;            // [batch, nhead_k, seqlen_k, hdim_q], boxes of kN rows
+  TensorMap v;            // [batch, nhead_k, seqlen_k, hdim_v], boxes of kN rows
+  TensorMap d_o;          // [batch, nhead_q, seqlen_q, hdim_v], boxes of kM rows
+  TensorMap dk;           // [batch, nhead_k, seqlen_k, hdim_q], boxes of 64 rows
+  TensorMap dv;           // [batch, nhead_k, seqlen_k, hdim_v], boxes of 64 rows
   const float* lse_log2;  // [batch, nhead_q, query_tiles, kM]
   const float* d;         // [batch, nhead_q, query_tiles, kM]
   float* dq_acc;          // [batch, nhead_q, query_tiles, kM * hdim], see tiling.h

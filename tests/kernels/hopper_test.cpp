@@ -74,6 +74,24 @@ TEST_P(Hopper, IsRightAtTheTailsOfItsTiles) {
   }
 }
 
+TEST_P(Hopper, TakesHeadDimensionsThatAreNoTile) {
+  for (const auto& [hdim_q, hdim_v] : {std::pair{8, 8},
+                                       {40, 40},
+                                       {72, 72},
+                                       {96, 96},
+                                       {120, 120},
+                                       {8, 64},
+                                       {56, 16},
+                                       {64, 72},
+                                       {128, 8},
+                                       {16, 104}}) {
+    for (const DType dtype : kTypes) {
+      expect_right(problem_of({2, 4, 2, 150, 200, hdim_q, hdim_v}, dtype), 1.0F,
+                   {Layout::bhsd, Layout::bshd});
+    }
+  }
+}
+
 TEST_P(Hopper, IsRightWhereQueriesAndKeysDifferInNumber) {
   for (const auto& [seqlen_q, seqlen_k] :
        {std::pair{1023, 1025}, {300, 700}, {700, 300}, {1, 300}, {300, 1}}) {
