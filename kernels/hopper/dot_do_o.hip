@@ -19,13 +19,14 @@ template <class T>
 struct DotDoOArguments {
   const T* d_o;      // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
   const T* o;        // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
-  const float* lse;  // [batch, nhead_q, seqlen_q]
-  float* d;          // [batch, nhead_q, seqlen_q]
+  const float* lse;  // [batch, nhead_q, rows]
+  float* d;          // [batch, nhead_q, rows]
   Scratch scratch;   // [batch, nhead_q, padded_seqlen_q]
   float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, kHeadDim]
   Strides strides;
   int hdim_v;
   int nhead_q;
+  int rows_of_head;  // of LSE and D
   int seqlen_q;
   int padded_seqlen_q;
   std::int64_t rows;  // padded, of all heads
@@ -62,7 +63,7 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
   if (sharer == 0) {
     float lse_log2 = INFINITY;
     if (exists) {
-      const std::int64_t at = static_cast<std::int64_t>(head_of_batch) * a.seqlen_q + row;
+      const std::int64_t at = static_cast<std::int64_t>(head_of_batch) * a.rows_of_head + row;
       const float lse = a.lse[at];
       if (lse != -INFINITY) lse_log2 = lse * kLog2E;
       a.d[at] = sum;
@@ -93,6 +94,7 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                           place_of(TensorId::d_o, p).strides,
                                           static_cast<int>(p.hdim_v),
                                           static_cast<int>(p.nhead_q),
+                                          static_cast<int>(device_rows_q(p)),
                                           static_cast<int>(p.seqlen_q),
                                           static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM,
                                           rows};

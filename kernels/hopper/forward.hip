@@ -1,6 +1,7 @@
 // Attention forward on Hopper's tensor cores: the O and LSE that the backward takes as inputs.
 //
-//   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores
+//   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores and its
+//   head's sink
 //
 // Tiling: a block of two warpgroups owns kM = 128 queries of one head, 64 a warpgroup, and walks over the
 // tiles of kN = 128 keys that any of them sees, with a running maximum and sum of each row (online softmax;
@@ -32,12 +33,14 @@ struct ForwardArguments {
   TensorMap k;  // [batch, nhead_k, seqlen_k, hdim_q], boxes of kN rows
   TensorMap v;  // [batch, nhead_k, seqlen_k, hdim_v], boxes of kN rows
   TensorMap o;  // [batch, nhead_q, seqlen_q, hdim_v], boxes of 64 rows
-  float* lse;   // [batch, nhead_q, seqlen_q]
+  float* lse;   // [batch, nhead_q, rows]
   Staircase mask;
   float scale_log2;  // scale * log2 e
   int nhead_q;
   int group_size;
-  int heads;  // batch * nhead_q
+  int heads;          // batch * nhead_q
+  int rows_of_head;   // of LSE
+  const float* sink;  // [nhead_q], or nullptr
 };
 
 template <int kHeadDim>
@@ -193,10 +196,19 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
   for (int r = 0; r < 2; ++r) {
     sum[r] += __shfl_xor(sum[r], 1);
     sum[r] += __shfl_xor(sum[r], 2);
-    inverse[r] = sum[r] == 0.0F ? 0.0F : 1.0F / sum[r];
+    float shrink = 1.0F;
+    if (a.sink != nullptr) {
+      const float sink = a.sink[head] * kLog2E;
+      const float before = maximum[r];
+      maximum[r] = fmaxf(before, sink);
+      const float base = maximum[r] == -INFINITY ? 0.0F : maximum[r];
+      shrink = exp2_approximate(before - base);
+      sum[r] = sum[r] * shrink + exp2_approximate(sink - base);
+    }
+    inverse[r] = sum[r] == 0.0F ? 0.0F : shrink / sum[r];
     if (lane % 4 == 0 && query + 8 * r < seqlen_q) {
       constexpr float kLn2 = 0.693147181F;
-      a.lse[static_cast<std::int64_t>(head_of_batch) * seqlen_q + query + 8 * r] =
+      a.lse[static_cast<std::int64_t>(head_of_batch) * a.rows_of_head + query + 8 * r] =
           sum[r] == 0.0F ? -INFINITY : maximum[r] * kLn2 + logf(sum[r]);
     }
   }
@@ -233,7 +245,9 @@ void launch_forward(const Problem& p, const Staircase& mask, const DeviceTensors
                                         p.scale * kLog2E,
                                         static_cast<int>(p.nhead_q),
                                         static_cast<int>(p.group_size()),
-                                        static_cast<int>(heads)};
+                                        static_cast<int>(heads),
+                                        static_cast<int>(device_rows_q(p)),
+                                        t.sink};
     launch(forward_kernel<T, kHeadDim>, (p.seqlen_q + kM - 1) / kM * heads, kThreads,
            sizeof(ForwardShared<kHeadDim>), stream, arguments);
   });

@@ -1,5 +1,6 @@
 #include "kernels/hopper/hopper.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -7,6 +8,7 @@
 
 #include "base/sequences.h"
 #include "kernels/hopper/launch.h"
+#include "kernels/simt/launch.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
@@ -22,13 +24,14 @@ class HopperFamily final : public Family {
     if (p.hdim_q % 8 != 0 || p.hdim_v % 8 != 0 || p.hdim_q > 128 || p.hdim_v > 128) {
       return "its head dimensions are multiples of 8 up to 128";
     }
-    if (!p.plain_scores()) return "it has no bias, ALiBi, soft-cap, sinks or dropout";
+    Problem without_sinks = p;
+    without_sinks.sink = false;
+    if (!without_sinks.plain_scores()) return "it has no bias, ALiBi, soft-cap or dropout";
     if (mask.left < kUnbounded || mask.prefix > 0 || mask.documents > 0) {
       return "its masks have no left limit, prefix or documents";
     }
     if (p.deterministic) return "its sums of dQ are atomic";
-    if (p.grouped() || has_padding(p)) return "its sequences have one length and no padding";
-    if (p.layout == Layout::qkv) return "its layouts are bhsd and bshd";
+    if (p.grouped()) return "its sequences have one length";
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
     // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 4 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
@@ -36,8 +39,11 @@ class HopperFamily final : public Family {
       return "the problem has more tiles than one launch can cover";
     }
     constexpr std::int64_t kMaxStride = std::int64_t{1} << 39;  // elements: 2^40 bytes
-    if (p.nhead_q * longest * (p.hdim_q > p.hdim_v ? p.hdim_q : p.hdim_v) >= kMaxStride)
-      return "a sequence is larger than the copy engine can address";
+    for (const TensorId id : {TensorId::q, TensorId::k, TensorId::v, TensorId::o}) {
+      const Strides strides = place_of(id, p).strides;
+      if (std::max({strides.batch, strides.head, strides.row}) >= kMaxStride)
+        return "a sequence is larger than the copy engine can address";
+    }
     return std::nullopt;
   }
 
@@ -60,6 +66,7 @@ class HopperFamily final : public Family {
                hipStream_t /*stream*/) const override {}
   void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_dot_do_o(problem, tensors, stream);
+    if (problem.sink) simt::launch_dsink(problem, tensors, stream);
   }
   void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                 hipStream_t stream) const override {

@@ -92,6 +92,31 @@ TEST_P(Hopper, TakesHeadDimensionsThatAreNoTile) {
   }
 }
 
+TEST_P(Hopper, FindsQKAndVInOneTensor) {
+  for (const std::int64_t hdim : {24, 64, 128}) {
+    expect_right(problem_of({2, 4, 2, 150, 150, hdim, hdim}, DType::fp16), 1.0F, {Layout::qkv});
+  }
+}
+
+TEST_P(Hopper, LeavesPaddingAlone) {
+  for (const Layout layout : {Layout::bhsd, Layout::bshd, Layout::qkv}) {
+    for (const std::int64_t hdim : {40, 128}) {
+      Problem problem = problem_of({3, 2, 2, 150, 150, hdim, hdim}, DType::bf16);
+      problem.padded_q = {151};
+      problem.padded_k = {layout == Layout::qkv ? 151 : 256};
+      expect_right(problem, 1.0F, {layout});
+    }
+  }
+}
+
+TEST_P(Hopper, SinksTakePartInTheSum) {
+  for (const std::int64_t hdim : kHeadDims) {
+    Problem problem = problem_of({2, 4, 2, 150, 90, hdim, hdim}, DType::fp16);
+    problem.sink = true;
+    expect_right(problem, 1.0F);
+  }
+}
+
 TEST_P(Hopper, IsRightWhereQueriesAndKeysDifferInNumber) {
   for (const auto& [seqlen_q, seqlen_k] :
        {std::pair{1023, 1025}, {300, 700}, {700, 300}, {1, 300}, {300, 1}}) {
