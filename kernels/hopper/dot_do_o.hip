@@ -4,8 +4,8 @@
 //
 // Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one
 // coalesced access a row, and add up by shuffles; the same threads zero as many floats as the row has
-// columns. Blocks after those of the rows zero the sums. The last rows come first, so that the L2 cache still
-// holds the zeros that stage 2 adds to first.
+// columns. Blocks after those of the rows zero the sums, and one counts the tiles of keys before sequences.
+// The last rows come first, so that the L2 cache still holds the zeros that stage 2 adds to first.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/unroll.h"
@@ -15,25 +15,23 @@ namespace {
 
 constexpr int kThreads = 256;
 
-template <class T>
+template <class T, int kHeadDim>
 struct DotDoOArguments {
   const T* d_o;      // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
   const T* o;        // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
-  const float* lse;  // [batch, nhead_q, rows]
-  float* d;          // [batch, nhead_q, rows]
-  Scratch scratch;   // [batch, nhead_q, padded_seqlen_q]
-  float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, kHeadDim]
+  const float* lse;  // [batch, nhead_q, seqlen_q], by `row_strides`
+  float* d;          // [batch, nhead_q, seqlen_q], by `row_strides`
+  Scratch scratch;
+  float* dq_acc;  // [planes, plane_tiles, kM, kHeadDim]
   Strides strides;
+  Strides row_strides;
   int hdim_v;
-  int nhead_q;
-  int rows_of_head;  // of LSE and D
-  int seqlen_q;
-  int padded_seqlen_q;
-  std::int64_t rows;  // padded, of all heads
+  Planes<Tiling<kHeadDim>::kM> planes;
+  std::int64_t rows;  // of all planes
 };
 
 template <class T, int kHeadDim>
-__global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a) {
+__global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, kHeadDim> a) {
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kSharers = kHeadDim / kPackSize;  // threads of a row
   constexpr int kRows = kThreads / kSharers;      // of a block; they divide the padded length
@@ -41,18 +39,24 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
     const std::int64_t quad =
         (static_cast<std::int64_t>(blockIdx.x) - a.rows / kRows) * kThreads + threadIdx.x;
     if (quad < a.scratch.zeroed / 4) reinterpret_cast<float4*>(a.scratch.sums)[quad] = float4{};
+    if (a.planes.sequences.sequences != nullptr && blockIdx.x == gridDim.x - 1 && threadIdx.x < 32) {
+      write_tiles_before(a.scratch.key_tiles_before, a.planes.count, [&](int n) {
+        return static_cast<int>(divided_up(a.planes.sequences.sequences[n].seqlen_k, Tiling<kHeadDim>::kN));
+      });
+    }
     return;
   }
   const int sharer = static_cast<int>(threadIdx.x) % kSharers;
   const std::int64_t first_row = a.rows - (static_cast<std::int64_t>(blockIdx.x) + 1) * kRows;
   const std::int64_t padded_row = first_row + threadIdx.x / kSharers;
-  const auto head_of_batch = static_cast<int>(padded_row / a.padded_seqlen_q);
-  const auto row = static_cast<int>(padded_row % a.padded_seqlen_q);
-  const bool exists = row < a.seqlen_q;
+  constexpr int kM = Tiling<kHeadDim>::kM;
+  const QueryTile tile = a.planes.query_tile(static_cast<int>(first_row / kM));
+  const std::int64_t row = tile.first_query + padded_row % kM;
+  const bool exists = row < tile.sequence.seqlen_q;
+  const Shape place = {tile.sequence.batch, tile.head, tile.sequence.place_q + row, 0};
   float sum = 0.0F;
   if (exists && sharer * kPackSize < a.hdim_v) {
-    const std::int64_t at =
-        a.strides.offset_of({head_of_batch / a.nhead_q, head_of_batch % a.nhead_q, row, sharer * kPackSize});
+    const std::int64_t at = a.strides.offset_of(place) + sharer * kPackSize;
     const Pack<T> d_o = *reinterpret_cast<const Pack<T>*>(a.d_o + at);
     const Pack<T> o = *reinterpret_cast<const Pack<T>*>(a.o + at);
     FMHA_BWD_UNROLL
@@ -63,7 +67,7 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
   if (sharer == 0) {
     float lse_log2 = INFINITY;
     if (exists) {
-      const std::int64_t at = static_cast<std::int64_t>(head_of_batch) * a.rows_of_head + row;
+      const std::int64_t at = a.row_strides.offset_of(place);
       const float lse = a.lse[at];
       if (lse != -INFINITY) lse_log2 = lse * kLog2E;
       a.d[at] = sum;
@@ -84,20 +88,19 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
     const std::int64_t rows = padded_rows<kHeadDim>(p);
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
-    const std::int64_t blocks = rows / kRows + divided_up(scratch.zeroed / 4, kThreads);
-    const DotDoOArguments<T> arguments = {static_cast<const T*>(t.d_o),
-                                          static_cast<const T*>(t.o),
-                                          t.lse,
-                                          t.d,
-                                          scratch,
-                                          t.dq_acc,
-                                          place_of(TensorId::d_o, p).strides,
-                                          static_cast<int>(p.hdim_v),
-                                          static_cast<int>(p.nhead_q),
-                                          static_cast<int>(device_rows_q(p)),
-                                          static_cast<int>(p.seqlen_q),
-                                          static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM,
-                                          rows};
+    const std::int64_t blocks =
+        rows / kRows + divided_up(scratch.zeroed / 4, kThreads) + (p.grouped() ? 1 : 0);
+    const DotDoOArguments<T, kHeadDim> arguments = {static_cast<const T*>(t.d_o),
+                                                    static_cast<const T*>(t.o),
+                                                    t.lse,
+                                                    t.d,
+                                                    scratch,
+                                                    t.dq_acc,
+                                                    place_of(TensorId::d_o, p).strides,
+                                                    place_of(TensorId::lse, p).strides,
+                                                    static_cast<int>(p.hdim_v),
+                                                    planes_of<kHeadDim>(p, t),
+                                                    rows};
     launch(dot_do_o_kernel<T, kHeadDim>, blocks, kThreads, 0, stream, arguments);
   });
 }

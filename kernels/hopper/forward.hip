@@ -76,6 +76,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
   const int tiles = (static_cast<int>(a.mask.keys_of({first_query, end_query}).end) + kN - 1) / kN;
   // Up to this key every query of the tile sees all.
   const int all_see = static_cast<int>(a.mask.visible_keys(first_query).end);
+  const MapPlace place = place_in_batch(batch);
   const int query = first_query + 64 * half + 16 * warp + lane / 4;  // and query + 8
   const auto end_key_of = [&](int q) {
     return q < seqlen_q ? static_cast<int>(a.mask.visible_keys(q).end) : 0;
@@ -86,9 +87,9 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     barrier_arrive_expecting(shared.full[stage], 2 * kPanels * kPanelBytes);
     FMHA_BWD_UNROLL
     for (int p = 0; p < kPanels; ++p) {
-      load_tile(shared.k[stage] + p * kPanelBytes, a.k, p * kPanelColumns, tile * kN, head_k, batch,
+      load_tile(shared.k[stage] + p * kPanelBytes, a.k, p * kPanelColumns, tile * kN, head_k, place,
                 shared.full[stage]);
-      load_tile(shared.v[stage] + p * kPanelBytes, a.v, p * kPanelColumns, tile * kN, head_k, batch,
+      load_tile(shared.v[stage] + p * kPanelBytes, a.v, p * kPanelColumns, tile * kN, head_k, place,
                 shared.full[stage]);
     }
   };
@@ -104,7 +105,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     for (int p = 0; p < kPanels; ++p) {
       for (int h = 0; h < 2; ++h) {
         load_tile(shared.q + p * kPanelBytes + h * kHalfPanelBytes, a.q, p * kPanelColumns,
-                  first_query + 64 * h, head, batch, shared.q_full);
+                  first_query + 64 * h, head, place, shared.q_full);
       }
     }
     for (int tile = 0; tile < kStages && tile < tiles; ++tile) load_keys(tile);
@@ -221,7 +222,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     named_barrier<kWarpgroup, 2>();
   if (thread == 0) {
     for (int p = 0; p < kPanels; ++p) {
-      store_tile(a.o, p * kPanelColumns, first_query + 64 * half, head, batch, out + p * kPanelBytes);
+      store_tile(a.o, p * kPanelColumns, first_query + 64 * half, head, place, out + p * kPanelBytes);
     }
     store_commit_and_wait_for_reads();
   }
@@ -233,7 +234,7 @@ int forward_shared_bytes(int hdim) {
   return static_cast<int>(hdim == 64 ? sizeof(ForwardShared<64>) : sizeof(ForwardShared<128>));
 }
 
-void launch_forward(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
+void launch_forward(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
     const std::int64_t heads = p.batch * p.nhead_q;
     const ForwardArguments arguments = {tensor_map(t.q, TensorId::q, p, 64),
@@ -241,7 +242,7 @@ void launch_forward(const Problem& p, const Staircase& mask, const DeviceTensors
                                         tensor_map(t.v, TensorId::v, p, kN),
                                         tensor_map(t.o, TensorId::o, p, 64),
                                         t.lse,
-                                        mask,
+                                        Staircase(mask, p.seqlen_q, p.seqlen_k),
                                         p.scale * kLog2E,
                                         static_cast<int>(p.nhead_q),
                                         static_cast<int>(p.group_size()),

@@ -8,10 +8,14 @@
 
 #include "base/sequences.h"
 #include "kernels/hopper/launch.h"
+#include "kernels/mma/mma.h"
 #include "kernels/simt/launch.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
+
+/// Whether the forward is this family's own; mma's computes the others.
+bool has_forward(const Problem& p, const MaskRule& mask) { return !p.grouped() && Staircase::is_one(mask); }
 
 class HopperFamily final : public Family {
  public:
@@ -27,15 +31,13 @@ class HopperFamily final : public Family {
     Problem without_sinks = p;
     without_sinks.sink = false;
     if (!without_sinks.plain_scores()) return "it has no bias, ALiBi, soft-cap or dropout";
-    if (mask.left < kUnbounded || mask.prefix > 0 || mask.documents > 0) {
-      return "its masks have no left limit, prefix or documents";
-    }
     if (p.deterministic) return "its sums of dQ are atomic";
-    if (p.grouped()) return "its sequences have one length";
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
     // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 4 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
-    if (p.batch * p.nhead_q * (longest / 64 + 2) > std::numeric_limits<std::int32_t>::max() / 8) {
+    constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+    if (p.batch * p.nhead_q * (longest / 64 + 2) > kMaxInt / 8 ||
+        device_rows_q(p) + device_rows_k(p) >= kMaxInt) {
       return "the problem has more tiles than one launch can cover";
     }
     constexpr std::int64_t kMaxStride = std::int64_t{1} << 39;  // elements: 2^40 bytes
@@ -44,7 +46,7 @@ class HopperFamily final : public Family {
       if (std::max({strides.batch, strides.head, strides.row}) >= kMaxStride)
         return "a sequence is larger than the copy engine can address";
     }
-    return std::nullopt;
+    return has_forward(p, mask) ? std::nullopt : mma::family().refusal(p, mask, arch);
   }
 
   std::size_t dq_acc_bytes(const Problem& p) const override {
@@ -60,7 +62,11 @@ class HopperFamily final : public Family {
 
   void forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
-    launch_forward(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
+    if (has_forward(problem, mask)) {
+      launch_forward(problem, mask, tensors, stream);
+    } else {
+      mma::family().forward(problem, mask, tensors, stream);
+    }
   }
   void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
                hipStream_t /*stream*/) const override {}
@@ -70,7 +76,7 @@ class HopperFamily final : public Family {
   }
   void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                 hipStream_t stream) const override {
-    launch_dq_dk_dv(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
+    launch_dq_dk_dv(problem, mask, tensors, stream);
   }
   void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_convert_dq(problem, tensors, stream);

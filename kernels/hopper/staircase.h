@@ -1,4 +1,4 @@
-// The masks of the hopper family: those without a left limit.
+// The masks without a left limit, which kernels have a shorter way for.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,13 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 /// say there what they mean.
 class Staircase {
  public:
-  /// `rule` without left limit, prefix and documents.
-  Staircase(const MaskRule& rule, std::int64_t seqlen_q, std::int64_t seqlen_k)
+  /// Whether `rule` makes such a mask: it has no left limit, prefix or documents.
+  static constexpr bool is_one(const MaskRule& rule) {
+    return rule.left >= kUnbounded && rule.prefix == 0 && rule.documents == 0;
+  }
+
+  /// Of a `rule` that does.
+  FMHA_BWD_HOST_DEVICE constexpr Staircase(const MaskRule& rule, std::int64_t seqlen_q, std::int64_t seqlen_k)
       : seqlen_q_(seqlen_q),
         seqlen_k_(seqlen_k),
         diagonal_(rule.right < kUnbounded ? Mask(rule, seqlen_q, seqlen_k).diagonal() + rule.right

@@ -106,21 +106,17 @@ TEST(HopperRefusal, NamesWhatItHasNoKernelsFor) {
   problem = plain;
   problem.deterministic = true;
   EXPECT_THAT(refusal(problem), Optional(HasSubstr("atomic")));
-  problem = plain;
-  make_grouped(problem, {3, 4}, {5, 6});
-  EXPECT_THAT(refusal(problem), Optional(HasSubstr("one length")));
 }
 
-TEST(HopperRefusal, IsNoneForMasksWithoutALeftLimit) {
-  const auto answer = [](const char* mask) {
-    return hopper::family().refusal(Problem{}, masks_from(mask).front().rule(), "sm_90");
-  };
-  for (const char* mask : {"no_mask", "top_left", "bottom_right", "top_left:-1,7", "bottom_right:-1,0"}) {
-    EXPECT_EQ(answer(mask), std::nullopt) << mask;
-  }
-  for (const char* mask :
-       {"top_left:3,0", "bottom_right:3,-1", "prefix:3", "document:3", "document_causal:3"}) {
-    EXPECT_THAT(answer(mask), Optional(HasSubstr("left limit"))) << mask;
+TEST(HopperRefusal, IsNoneForAnyMaskAndSequencesOfAnyLength) {
+  Problem grouped = problem_of(DType::bf16, 128, 128);
+  make_grouped(grouped, {3, 0, 4}, {5, 6, 0});
+  for (const char* mask : {"no_mask", "top_left", "bottom_right", "top_left:-1,7", "top_left:3,0",
+                           "bottom_right:3,-1", "prefix:3", "document:3", "document_causal:3"}) {
+    const MaskSpec spec = masks_from(mask).front();
+    for (const Problem& problem : {Problem{}, grouped}) {
+      EXPECT_EQ(hopper::family().refusal(problem, spec.rule(), "sm_90"), std::nullopt) << mask;
+    }
   }
 }
 
