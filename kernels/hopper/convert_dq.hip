@@ -57,10 +57,10 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
     const int pack = i * kWarpgroup + thread;
     const int query = pack / (kSide / kPackSize);
     const int column = pack % (kSide / kPackSize) * kPackSize;
-    if (first_query + query >= tile.sequence.seqlen_q || first_column + column >= a.hdim_q) continue;
-    *reinterpret_cast<Pack<T>*>(
-        a.dq + a.strides.offset_of({tile.sequence.batch, tile.head,
-                                    tile.sequence.place_q + first_query + query, first_column + column})) =
+    if (first_query + query >= tile.seqlen_q || first_column + column >= a.hdim_q) continue;
+    *reinterpret_cast<Pack<T>*>(a.dq +
+                                a.strides.offset_of({tile.batch, tile.head, tile.place + first_query + query,
+                                                     first_column + column})) =
         *reinterpret_cast<const Pack<T>*>(&block[query * kStride + column]);
   }
 }

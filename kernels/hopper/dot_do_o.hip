@@ -19,44 +19,43 @@ template <class T, int kHeadDim>
 struct DotDoOArguments {
   const T* d_o;      // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
   const T* o;        // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
-  const float* lse;  // [batch, nhead_q, seqlen_q], by `row_strides`
-  float* d;          // [batch, nhead_q, seqlen_q], by `row_strides`
+  const float* lse;  // [planes, rows_of_plane]
+  float* d;          // [planes, rows_of_plane]
   Scratch scratch;
   float* dq_acc;  // [planes, plane_tiles, kM, kHeadDim]
   Strides strides;
-  Strides row_strides;
   int hdim_v;
+  int rows_of_plane;
   Planes<Tiling<kHeadDim>::kM> planes;
-  std::int64_t rows;  // of all planes
+  int row_blocks;
 };
 
 template <class T, int kHeadDim>
 __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, kHeadDim> a) {
   constexpr int kPackSize = Pack<T>::kSize;
-  constexpr int kSharers = kHeadDim / kPackSize;  // threads of a row
-  constexpr int kRows = kThreads / kSharers;      // of a block; they divide the padded length
-  if (static_cast<std::int64_t>(blockIdx.x) * kRows >= a.rows) {
-    const std::int64_t quad =
-        (static_cast<std::int64_t>(blockIdx.x) - a.rows / kRows) * kThreads + threadIdx.x;
+  constexpr int kSharers = kHeadDim / kPackSize;         // threads of a row
+  constexpr int kRows = kThreads / kSharers;             // of a block
+  constexpr int kBlocks = Tiling<kHeadDim>::kM / kRows;  // of a tile
+  const int block = a.row_blocks - 1 - static_cast<int>(blockIdx.x);
+  if (block < 0) {
+    const std::int64_t quad = static_cast<std::int64_t>(-1 - block) * kThreads + threadIdx.x;
     if (quad < a.scratch.zeroed / 4) reinterpret_cast<float4*>(a.scratch.sums)[quad] = float4{};
-    if (a.planes.sequences.sequences != nullptr && blockIdx.x == gridDim.x - 1 && threadIdx.x < 32) {
+    if (a.planes.grouped() && blockIdx.x == gridDim.x - 1 && threadIdx.x < 32) {
       write_tiles_before(a.scratch.key_tiles_before, a.planes.count, [&](int n) {
-        return static_cast<int>(divided_up(a.planes.sequences.sequences[n].seqlen_k, Tiling<kHeadDim>::kN));
+        return static_cast<int>(divided_up(a.planes.sequences[n].seqlen_k, Tiling<kHeadDim>::kN));
       });
     }
     return;
   }
   const int sharer = static_cast<int>(threadIdx.x) % kSharers;
-  const std::int64_t first_row = a.rows - (static_cast<std::int64_t>(blockIdx.x) + 1) * kRows;
-  const std::int64_t padded_row = first_row + threadIdx.x / kSharers;
-  constexpr int kM = Tiling<kHeadDim>::kM;
-  const QueryTile tile = a.planes.query_tile(static_cast<int>(first_row / kM));
-  const std::int64_t row = tile.first_query + padded_row % kM;
-  const bool exists = row < tile.sequence.seqlen_q;
-  const Shape place = {tile.sequence.batch, tile.head, tile.sequence.place_q + row, 0};
+  const int row_of_block = static_cast<int>(threadIdx.x) / kSharers;
+  const QueryTile tile = a.planes.query_tile(block / kBlocks);
+  const int query = tile.first_query + block % kBlocks * kRows + row_of_block;
+  const int row = tile.place + query;
+  const bool exists = query < tile.seqlen_q;
   float sum = 0.0F;
   if (exists && sharer * kPackSize < a.hdim_v) {
-    const std::int64_t at = a.strides.offset_of(place) + sharer * kPackSize;
+    const std::int64_t at = a.strides.offset_of({tile.batch, tile.head, row, sharer * kPackSize});
     const Pack<T> d_o = *reinterpret_cast<const Pack<T>*>(a.d_o + at);
     const Pack<T> o = *reinterpret_cast<const Pack<T>*>(a.o + at);
     FMHA_BWD_UNROLL
@@ -67,15 +66,17 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, k
   if (sharer == 0) {
     float lse_log2 = INFINITY;
     if (exists) {
-      const std::int64_t at = a.row_strides.offset_of(place);
+      const std::int64_t at = static_cast<std::int64_t>(tile.plane) * a.rows_of_plane + row;
       const float lse = a.lse[at];
       if (lse != -INFINITY) lse_log2 = lse * kLog2E;
       a.d[at] = sum;
     }
+    const std::int64_t padded_row = static_cast<std::int64_t>(block) * kRows + row_of_block;
     a.scratch.lse_log2[padded_row] = lse_log2;
     a.scratch.d[padded_row] = sum;
   }
-  auto* const zeros = reinterpret_cast<float4*>(a.dq_acc + first_row * kHeadDim) + threadIdx.x;
+  auto* const zeros = reinterpret_cast<float4*>(a.dq_acc) +
+                      static_cast<std::int64_t>(block) * (kRows * kHeadDim / 4) + threadIdx.x;
   FMHA_BWD_UNROLL
   for (int i = 0; i < kPackSize / 4; ++i) zeros[i * kThreads] = float4{};
 }
@@ -86,10 +87,9 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
   with_types(p, [&]<class T, int kHeadDim>() {
     constexpr int kRows = kThreads * Pack<T>::kSize / kHeadDim;
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
-    const std::int64_t rows = padded_rows<kHeadDim>(p);
+    const std::int64_t row_blocks = padded_rows<kHeadDim>(p) / kRows;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
-    const std::int64_t blocks =
-        rows / kRows + divided_up(scratch.zeroed / 4, kThreads) + (p.grouped() ? 1 : 0);
+    const std::int64_t blocks = row_blocks + divided_up(scratch.zeroed / 4, kThreads) + (p.grouped() ? 1 : 0);
     const DotDoOArguments<T, kHeadDim> arguments = {static_cast<const T*>(t.d_o),
                                                     static_cast<const T*>(t.o),
                                                     t.lse,
@@ -97,10 +97,10 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                                     scratch,
                                                     t.dq_acc,
                                                     place_of(TensorId::d_o, p).strides,
-                                                    place_of(TensorId::lse, p).strides,
                                                     static_cast<int>(p.hdim_v),
+                                                    static_cast<int>(device_rows_q(p)),
                                                     planes_of<kHeadDim>(p, t),
-                                                    rows};
+                                                    static_cast<int>(row_blocks)};
     launch(dot_do_o_kernel<T, kHeadDim>, blocks, kThreads, 0, stream, arguments);
   });
 }

@@ -355,12 +355,12 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   __syncthreads();
   if (threadIdx.x < Tile::kN) {
     const int key = shared.walk.first_key + static_cast<int>(threadIdx.x);
-    const M mask(a.mask, shared.walk.seqlen_q, shared.walk.seqlen_k);
+    const M mask = mask_of<M>(a, shared.walk);
     const Range queries = key < shared.walk.seqlen_k ? mask.visible_queries(key) : Range{kNobody, 0};
     const auto first = static_cast<int>(queries.begin);
     const auto end = static_cast<int>(queries.end);
     shared.first_seen_by[threadIdx.x] = first;
-    shared.end_seen_by[threadIdx.x] = end;
+    if (!std::is_same_v<M, Staircase>) shared.end_seen_by[threadIdx.x] = end;
     // The later a key, the later it is seen, and the later no more.
     if (threadIdx.x == Tile::kN - 1) shared.all_seen_by = first;
     if (threadIdx.x == 0) shared.end_all_seen_by = end;

@@ -40,6 +40,7 @@ void launch_dq_dk_dv(const Problem& p, const MaskRule& mask, const DeviceTensors
                                                  scratch.arrivals,
                                                  planes_of<kHeadDim>(p, t),
                                                  scratch.key_tiles_before,
+                                                 Staircase::rule_of(mask),
                                                  mask,
                                                  p.scale,
                                                  p.scale * kLog2E,

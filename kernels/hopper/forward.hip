@@ -237,18 +237,19 @@ int forward_shared_bytes(int hdim) {
 void launch_forward(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
     const std::int64_t heads = p.batch * p.nhead_q;
-    const ForwardArguments arguments = {tensor_map(t.q, TensorId::q, p, 64),
-                                        tensor_map(t.k, TensorId::k, p, kN),
-                                        tensor_map(t.v, TensorId::v, p, kN),
-                                        tensor_map(t.o, TensorId::o, p, 64),
-                                        t.lse,
-                                        Staircase(mask, p.seqlen_q, p.seqlen_k),
-                                        p.scale * kLog2E,
-                                        static_cast<int>(p.nhead_q),
-                                        static_cast<int>(p.group_size()),
-                                        static_cast<int>(heads),
-                                        static_cast<int>(device_rows_q(p)),
-                                        t.sink};
+    const ForwardArguments arguments = {
+        tensor_map(t.q, TensorId::q, p, 64),
+        tensor_map(t.k, TensorId::k, p, kN),
+        tensor_map(t.v, TensorId::v, p, kN),
+        tensor_map(t.o, TensorId::o, p, 64),
+        t.lse,
+        Staircase(Staircase::rule_of(mask), static_cast<int>(p.seqlen_q), static_cast<int>(p.seqlen_k)),
+        p.scale * kLog2E,
+        static_cast<int>(p.nhead_q),
+        static_cast<int>(p.group_size()),
+        static_cast<int>(heads),
+        static_cast<int>(device_rows_q(p)),
+        t.sink};
     launch(forward_kernel<T, kHeadDim>, (p.seqlen_q + kM - 1) / kM * heads, kThreads,
            sizeof(ForwardShared<kHeadDim>), stream, arguments);
   });

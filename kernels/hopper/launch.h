@@ -77,7 +77,9 @@ auto with_types(const Problem& problem, Body&& body) {
 /// The planes of a problem's tiles of queries.
 template <int kHeadDim>
 Planes<Tiling<kHeadDim>::kM> planes_of(const Problem& problem, const DeviceTensors& tensors) {
-  return {{tensors.sequences, problem.seqlen_q, problem.seqlen_k},
+  return {tensors.sequences,
+          static_cast<int>(problem.seqlen_q),
+          static_cast<int>(problem.seqlen_k),
           static_cast<int>(problem.batch),
           static_cast<int>(problem.nhead_q),
           static_cast<int>(plane_tiles<kHeadDim>(problem))};

@@ -50,37 +50,46 @@ __device__ __forceinline__ void write_tiles_before(int* before, int count, const
   }
 }
 
-/// A tile of queries: kM rows of one head from first_query on, some or all of which may be past the sequence.
+/// A tile of queries: kM rows of one head of one sequence, some or all of which may be past its end.
 struct QueryTile {
-  Sequence sequence;
+  int plane;
+  int batch;
   int head;
   int first_query;
+  int seqlen_q;
+  int place;  // of the sequence's first row
 };
 
-/// The planes of a problem.
+/// The planes of a problem, and its sequences.
 template <int kM>
 struct Planes {
-  SequenceTable sequences;
-  int count;  // of the sequences
+  const Sequence* sequences;  // [count] in group mode; nullptr in batch mode, where all have these lengths:
+  int seqlen_q;
+  int seqlen_k;
+  int count;
   int nhead_q;
   int tiles;  // of a plane
 
-  /// Of all planes' tiles, the first of head 0 of a sequence.
-  __device__ __forceinline__ int first_tile(const Sequence& sequence, int index) const {
-    if (sequences.sequences == nullptr) return index * nhead_q * tiles;
-    return static_cast<int>(sequence.first_q) / kM + index;
+  __device__ __forceinline__ bool grouped() const { return sequences != nullptr; }
+
+  /// Of a plane's tiles, the first of sequence `index` in group mode.
+  __device__ __forceinline__ int first_tile(int index) const {
+    return static_cast<int>(sequences[index].first_q) / kM + index;
   }
 
   /// What tile number `tile` of all planes is. Asked for by a whole warp.
   __device__ __forceinline__ QueryTile query_tile(int tile) const {
     const int plane = tile / tiles;
     const int of_plane = tile % tiles;
-    if (sequences.sequences == nullptr) {
-      return {sequences.at(plane / nhead_q), plane % nhead_q, of_plane * kM};
-    }
-    const auto start = [&](int n) { return static_cast<int>(sequences.sequences[n].first_q) / kM + n; };
-    const int index = last_sequence_from(count, of_plane, start);
-    return {sequences.at(index), plane, (of_plane - start(index)) * kM};
+    if (!grouped()) return {plane, plane / nhead_q, plane % nhead_q, of_plane * kM, seqlen_q, 0};
+    const int index = last_sequence_from(count, of_plane, [&](int n) { return first_tile(n); });
+    const Sequence& sequence = sequences[index];
+    return {plane,
+            0,
+            plane,
+            (of_plane - first_tile(index)) * kM,
+            static_cast<int>(sequence.seqlen_q),
+            static_cast<int>(sequence.place_q)};
   }
 };
 

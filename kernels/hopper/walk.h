@@ -1,6 +1,8 @@
 // What a block of stage 2 keeps in shared memory, and the thread that loads its tiles.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/hopper/ptx/copy.h"
 #include "kernels/hopper/sequences.h"
 #include "kernels/hopper/staircase.h"
@@ -26,7 +28,8 @@ struct DqDkDvArguments {
   unsigned* arrivals;     // [shared tiles]
   Planes<Tiling<kHeadDim>::kM> planes;
   const int* key_tiles_before;  // [batch] in group mode, see launch.h
-  MaskRule mask;
+  Staircase::Rule staircase;    // of a mask of that kind
+  MaskRule mask;                // of one that is not
   float scale;
   float scale_log2;  // scale * log2 e
   int key_tiles;     // of a head in batch mode
@@ -85,6 +88,16 @@ struct alignas(1024) SharedMemory {
 
 static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024);
 
+/// The mask of the walk's sequence.
+template <class M, int kHeadDim>
+__device__ __forceinline__ M mask_of(const DqDkDvArguments<kHeadDim>& a, const Walk& walk) {
+  if constexpr (std::is_same_v<M, Staircase>) {
+    return Staircase(a.staircase, walk.seqlen_q, walk.seqlen_k);
+  } else {
+    return Mask(a.mask, walk.seqlen_q, walk.seqlen_k);
+  }
+}
+
 /// The walk of this block, under a mask of type M. Its `tiles` is 0 where nothing is to be visited: no query
 /// sees the keys, or other blocks visit all. Asked for by a whole warp.
 template <class M, int kHeadDim>
@@ -95,35 +108,34 @@ __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a
   const int part = owns ? 0 : (block - a.owned) % a.parts;
   const int shared = owns ? -1 : (block - a.owned) / a.parts;
   const int tile = owns ? block : a.owned + shared;
-  const bool grouped = a.planes.sequences.sequences != nullptr;
-  int index = 0;  // of the sequence
-  int key_tiles = a.key_tiles;
-  int of_sequence = tile;  // among the tiles of its heads
-  if (grouped) {
-    const auto before = [&](int n) { return a.key_tiles_before[n] * a.nhead_k; };
-    index = last_sequence_from(a.planes.count, tile, before);
-    of_sequence -= before(index);
-  } else {
-    index = tile / (key_tiles * a.nhead_k);
-    of_sequence -= index * (key_tiles * a.nhead_k);
-  }
-  const Sequence sequence = a.planes.sequences.at(index);
 
   Walk walk = {};
-  walk.seqlen_q = static_cast<int>(sequence.seqlen_q);
-  walk.seqlen_k = static_cast<int>(sequence.seqlen_k);
-  if (grouped) {
-    key_tiles = (walk.seqlen_k + Tile::kN - 1) / Tile::kN;
+  int key_tiles = a.key_tiles;
+  int of_sequence = 0;  // among the tiles of its heads
+  if (a.planes.grouped()) {
+    const auto before = [&](int n) { return a.key_tiles_before[n] * a.nhead_k; };
+    const int index = last_sequence_from(a.planes.count, tile, before);
+    const Sequence& sequence = a.planes.sequences[index];
+    of_sequence = tile - before(index);
+    walk.seqlen_q = static_cast<int>(sequence.seqlen_q);
+    walk.seqlen_k = static_cast<int>(sequence.seqlen_k);
     walk.queries = place_in_group(sequence.place_q, sequence.seqlen_q);
     walk.keys = place_in_group(sequence.place_k, sequence.seqlen_k);
+    walk.plane_tile = a.planes.first_tile(index);
+    key_tiles = (walk.seqlen_k + Tile::kN - 1) / Tile::kN;
   } else {
+    const int tiles = key_tiles * a.nhead_k;
+    const int index = tile / tiles;
+    of_sequence = tile - index * tiles;
+    walk.seqlen_q = a.planes.seqlen_q;
+    walk.seqlen_k = a.planes.seqlen_k;
     walk.queries = walk.keys = place_in_batch(index);
+    walk.plane_tile = index * a.planes.nhead_q * a.planes.tiles;
   }
-  const int key_tile = of_sequence % key_tiles;
-  walk.plane_tile = a.planes.first_tile(sequence, index);
   walk.head_k = of_sequence / key_tiles;
+  const int key_tile = of_sequence - walk.head_k * key_tiles;
   walk.first_key = key_tile * Tile::kN;
-  const M mask(a.mask, walk.seqlen_q, walk.seqlen_k);
+  const M mask = mask_of<M>(a, walk);
   const int end_key = walk.first_key + Tile::kN < walk.seqlen_k ? walk.first_key + Tile::kN : walk.seqlen_k;
   const Range queries = mask.queries_of({walk.first_key, end_key});
   walk.first_tile = static_cast<int>(queries.begin) / Tile::kM;
