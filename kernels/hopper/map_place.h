@@ -1,12 +1,12 @@
 // Where a sequence stands in the tensor maps of a problem.
 //
-// A map has five dimensions: column, row, head and two that place the sequence. In batch mode those are the
-// batch index and nothing. In group mode rows of sequences follow one another, and the copy engine is to stop
-// at the end of each, though a map knows one end only. So a map's rows end at kRowsEnd, and a sequence of
-// `seqlen` rows from row `place` of the tensor on has the last of them, kRowsEnd - seqlen and on. The
-// two other dimensions lead from there to its memory: the first in steps of a row, place + seqlen of them;
-// the second has the stride 2^34 bytes less a row and is always 2^30, kRowsEnd, which is 2^64 bytes less
-// kRowsEnd rows. Addresses are counted modulo 2^64. (Triton's ragged descriptors do the same.)
+// A map has five dimensions: column, row, head, and two that place the sequence. In batch mode those are the
+// batch index and nothing. In group mode the rows of the sequences follow one another, and what the copy
+// engine leaves out has to end where each sequence does, though a map has one end of its rows only. There it
+// has kRowsEnd rows, and a sequence is the last of them. The other two dimensions lead to its memory, which
+// ends place + seqlen rows into the tensor, `place` being its first row there: the first one by as many
+// steps of a row, and the second one by kRowsEnd steps of 2^34 bytes less a row. Those are 2^64 bytes, which
+// addresses do not count, less kRowsEnd rows. (Triton's "ragged" descriptors do it so, too.)
 #pragma once
 
 #include <cstdint>
