@@ -157,7 +157,7 @@ class CommandLine(unittest.TestCase):
 class Times(unittest.TestCase):
     """The course of a comparison, with numbers for the gradients and for the times."""
 
-    def compare(self, gradients, shapes=None):
+    def compare(self, gradients):
         """(exit code, stdout, stderr): `gradients` is {name: a number, or why it is missing}."""
         def ours(loaded, family, the_shape, tensors):
             if isinstance(gradients["fmha_bwd"], str):
@@ -177,7 +177,7 @@ class Times(unittest.TestCase):
         with mock.patch.dict(sys.modules, modules), contextlib.redirect_stdout(out), \
                 contextlib.redirect_stderr(err):
             given = compare_peers.arguments_from(["--rounds", "3"])
-            code = compare_peers.compare_times(given, shapes or [shape()], None, {"device": "a GPU"})
+            code = compare_peers.compare_times(given, [plan.Row(shape())], None, {"device": "a GPU"})
         return code, out.getvalue(), err.getvalue()
 
     def test_what_agrees_is_timed(self):

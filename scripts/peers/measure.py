@@ -1,0 +1,41 @@
+"""Which contestants agree, and how long a call of each takes. torch is imported when a function is called."""
+from peers import plan
+from peers.plan import AGREEMENT, Failure
+
+
+def agreeing(row, our_call, calls):
+    """`calls`, {name: call} of the peers, without those whose gradients differ from the first one's; they are
+    noted in `row`. Failure 1 where ours do."""
+    from peers.errors import distance
+
+    judge, *others = calls
+    expected = calls[judge]()
+    error = distance(our_call(), expected)
+    if not error <= AGREEMENT:
+        raise Failure(1, f"gradients of {row.family} differ from {judge}'s by {error:.3e} (relative L2)")
+    agreed = {judge: calls[judge]}
+    for name in others:
+        error = distance(calls[name](), expected)
+        if error <= AGREEMENT:
+            agreed[name] = calls[name]
+        else:
+            row.missing[name] = f"its gradients differ from {judge}'s and ours by {error:.3e} (relative L2)"
+    return agreed
+
+
+def measure(row, calls, rounds, target_ms, settle_ms):
+    """Fills the row's samples: rounds of one sample of each, after a warm-up that also finds how many calls
+    make up a sample of about `target_ms`. Each sample follows `settle_ms` of the same calls: a chip at its
+    power limit runs the faster the less its last load drew."""
+    from peers.contestants import milliseconds
+
+    for name, call in calls.items():
+        first = plan.calls_for(target_ms, milliseconds(call, 3))
+        row.calls[name] = plan.calls_for(target_ms, milliseconds(call, first))
+        row.samples[name] = []
+    for order in plan.rotated(list(calls), rounds):
+        for name in order:
+            settling = round(row.calls[name] * settle_ms / target_ms)
+            if settling > 0:
+                milliseconds(calls[name], settling)
+            row.samples[name].append(milliseconds(calls[name], row.calls[name]))
