@@ -61,8 +61,8 @@ def arguments_from(argv):
     add("--plot", type=Path, metavar="FILE",
         help="draws TFLOP/s over the sequence length as .png or .svg (needs matplotlib)")
     add("--features", type=list_of(str, (*features.FEATURES, "all")), metavar="FEATURE,...",
-        help=f"times features on shapes of their own, against the fastest peer that has them, FlexAttention among "
-             f"them: all, or of {', '.join(features.FEATURES)}")
+        help="times features on shapes of their own, against the fastest peer that has them, FlexAttention "
+             f"among them: all, or of {', '.join(features.FEATURES)}")
     add("--accuracy", action="store_true", help="errors against fp64 instead of times (batch 2)")
     add("--quick", action="store_true", help="fewer lengths and rounds")
     given = parser.parse_args(argv)
@@ -116,8 +116,7 @@ def context_of(torch, given):
 
 def contestants_for(row, library, family):
     """{name: call} of what computes the shape; empty where no peer does. Notes in `row` the peers that do
-    not, and one that disagrees with the other and us. Failure 1 where our gradients are not those of cuDNN
-    (where it lacks the shape, of FlashAttention-2)."""
+    not, and one that disagrees with the other and us. Failure 1 where no peer has our gradients."""
     from peers import contestants
 
     tensors = contestants.inputs(row.shape)
@@ -162,7 +161,8 @@ def compare_features(given, rows, library, context):
     if compiled:
         flex.prepare(compiled)
     with torch.cuda.stream(torch.cuda.Stream()):
-        return compare_times(given, rows, library, context, feature_contestants.contestants_for, feature_report)
+        return compare_times(given, rows, library, context, feature_contestants.contestants_for,
+                             feature_report)
 
 
 def compare_accuracy(given, shapes, library):

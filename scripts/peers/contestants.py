@@ -1,7 +1,7 @@
 """The backward of fmha_bwd and of PyTorch's back ends on the same tensors.
 
-Each is a call without arguments that enqueues one backward on the current stream and returns (dQ, dK, dV), and
-dSink where the shape has sinks: views of shape [batch, head, row, column], and [head].
+Each is a call without arguments that enqueues one backward on the current stream and returns (dQ, dK, dV),
+and dSink where the shape has sinks: views of shape [batch, head, row, column], and [head].
 """
 import torch
 

@@ -1,4 +1,4 @@
-"""The backward of fmha_bwd and of its peers in PyTorch on a feature's shape: calls as in peers/contestants.py."""
+"""The backward of fmha_bwd and of its peers on a feature's shape: calls as in peers/contestants.py."""
 import dataclasses
 import itertools
 
@@ -38,24 +38,30 @@ def by_heads(tensor, like):
 
 
 def cudnn(shape, tensors):
-    q, k, v, d_o = tensors
     starts, longest = packed(shape)
-    if starts is None:
-        saved = aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, shape.dropout, shape.causal, False,
-                                                         scale=shape.scale)
-        o, lse, starts_q, starts_k, longest_q, longest_k, seed, offset = saved[:8]
-        return lambda: aten._scaled_dot_product_cudnn_attention_backward(
-            d_o, q, k, v, o, lse, seed, offset, None, starts_q, starts_k, longest_q, longest_k, shape.dropout,
-            shape.causal, scale=shape.scale)
+    if starts is not None:
+        return packed_cudnn(shape, tensors, starts, longest)
+    q, k, v, d_o = tensors
+    saved = aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, shape.dropout, shape.causal, False,
+                                                     scale=shape.scale)
+    o, lse, starts_q, starts_k, longest_q, longest_k, seed, offset = saved[:8]
+    return lambda: aten._scaled_dot_product_cudnn_attention_backward(
+        d_o, q, k, v, o, lse, seed, offset, None, starts_q, starts_k, longest_q, longest_k, shape.dropout,
+        shape.causal, scale=shape.scale)
+
+
+def packed_cudnn(shape, tensors, starts, longest):
+    """With O and LSE of FlashAttention-2: cuDNN's own forward of packed rows writes LSE to other places than
+    its backward reads (PyTorch 2.11)."""
     q, k, v, d_o = (by_rows(tensor, starts) for tensor in tensors)
-    o, lse, _, _, _, _, seed, offset, _ = aten._cudnn_attention_forward(
-        q, k, v, None, starts, starts, longest, longest, True, shape.dropout, shape.causal, False,
-        scale=shape.scale)
+    extents = (starts, starts, longest, longest, 0.0, shape.causal)
+    o, lse, *_ = aten._flash_attention_forward(q, k, v, *extents, False, scale=shape.scale)
+    lse = lse.T.contiguous().unsqueeze(-1)  # [all rows, head, 1]
+    unused = torch.zeros((), dtype=torch.int64, device="cuda")
 
     def call():
-        gradients = aten._cudnn_attention_backward(
-            d_o, q, k, v, o, lse, seed, offset, None, starts, starts, longest, longest, shape.dropout,
-            shape.causal, scale=shape.scale)
+        gradients = aten._cudnn_attention_backward(d_o, q, k, v, o, lse, unused, unused, None, *extents,
+                                                   scale=shape.scale)
         return [by_heads(*pair) for pair in zip(gradients, tensors)]
 
     return call
@@ -119,8 +125,8 @@ def captured(call):
 
 
 def contestants_for(row, library, family):
-    """{name: call} of what computes the shape. Notes in `row` the peers that do not, or that disagree. Failure
-    1 where our gradients are not those of the first peer."""
+    """{name: call} of what computes the shape. Notes in `row` the peers that do not, or that disagree.
+    Failure 1 where no peer has our gradients."""
     shape = row.shape
     tensors = inputs(shape)
     our_call, row.family = ours(library, family, shape, tensors)

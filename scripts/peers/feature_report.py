@@ -5,8 +5,8 @@ from peers.report import line, number, ratio_text
 
 METHOD = ("TFLOP/s counts visible pairs, exactly, (6 hdim_q + 4 hdim_v) operations a pair and head, over the "
           "median.\nRatio: the fastest peer's time / ours, median of the rounds (least..largest); above 1, "
-          "fmha_bwd is faster.\nEvery call is a replayed CUDA graph where PyTorch can capture it. With dropout, "
-          "which draws differently in each library, only norms of gradients are compared.")
+          "fmha_bwd is faster.\nEvery call is a replayed CUDA graph where PyTorch can capture it. With "
+          "dropout, which draws differently in each library, only norms of gradients are compared.")
 TIMING_COLUMNS = ("feature", "D", "case", "S", "B", "H", "kernel", f"{OURS} TFLOP/s", "fastest peer",
                   "its TFLOP/s", "ratio", "others' TFLOP/s")
 
@@ -27,7 +27,8 @@ def text_of(what, rows, ratio):
         return f"{what}: n/a"
     worst = min(compared, key=ratio)
     mean = geometric_mean([ratio(row) for row in compared])
-    return f"{what}: geometric mean {mean:.3f} of {len(compared)} shapes; worst {ratio(worst):.3f} at {worst.shape}"
+    return (f"{what}: geometric mean {mean:.3f} of {len(compared)} shapes; "
+            f"worst {ratio(worst):.3f} at {worst.shape}")
 
 
 def summary(rows):

@@ -9,7 +9,7 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from peers.contestants import inputs, sinks, slopes
 
-PROCESSES = 8
+PROCESSES = 14
 
 
 def mask_of(shape):
@@ -39,7 +39,8 @@ def score_of(shape):
     """The score_mod; None where scores are scale Q K^T."""
     if shape.softcap:
         cap = shape.softcap
-        return lambda score, batch, head, query, key: cap * torch.tanh(score / cap)
+        # cap tanh(score / cap): as a sigmoid, the backward took 0.72 of the time.
+        return lambda score, batch, head, query, key: 2 * cap * torch.sigmoid(score * (2 / cap)) - cap
     if shape.alibi:
         slope = slopes(shape)
         return lambda score, batch, head, query, key: score - slope[head] * torch.abs(query - key)

@@ -4,22 +4,18 @@ from peers.plan import AGREEMENT, Failure
 
 
 def agreeing(row, our_call, calls):
-    """`calls`, {name: call} of the peers, without those whose gradients differ from the first one's; they are
-    noted in `row`. Failure 1 where ours do."""
+    """`calls`, {name: call} of the peers, without those whose gradients are not ours, which `row` notes.
+    Failure 1 where no peer has ours."""
     from peers.errors import distance
 
-    judge, *others = calls
-    expected = calls[judge]()
-    error = distance(our_call(), expected)
-    if not error <= AGREEMENT:
-        raise Failure(1, f"gradients of {row.family} differ from {judge}'s by {error:.3e} (relative L2)")
-    agreed = {judge: calls[judge]}
-    for name in others:
-        error = distance(calls[name](), expected)
-        if error <= AGREEMENT:
-            agreed[name] = calls[name]
-        else:
-            row.missing[name] = f"its gradients differ from {judge}'s and ours by {error:.3e} (relative L2)"
+    errors = {name: distance(our_call(), call()) for name, call in calls.items()}
+    agreed = {name: call for name, call in calls.items() if errors[name] <= AGREEMENT}
+    if not agreed:
+        texts = [f"{name}'s by {error:.3e}" for name, error in errors.items()]
+        raise Failure(1, f"gradients of {row.family} differ from {', '.join(texts)} (relative L2)")
+    for name in calls.keys() - agreed.keys():
+        row.missing[name] = (f"its gradients differ from ours, which others share, by {errors[name]:.3e} "
+                             "(relative L2)")
     return agreed
 
 
