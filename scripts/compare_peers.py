@@ -5,7 +5,9 @@ Loads libfmha_bwd_nvidia.so into a PyTorch process. For each shape it first comp
 whose gradients differ is not timed), then times the three in turn, round after round, the order rotated:
 device events around calls back to back on one stream. Prints a Markdown table, the geometric means of the
 ratios and the worst rows. --accuracy prints the errors against fp64 instead, and marks where ours are larger
-than cuDNN's by more than 5%.
+than cuDNN's by more than 5%. --features times windows, variable lengths, other head dimensions,
+determinism, dropout, soft-caps, sinks, ALiBi and documents against the fastest peer that has each: cuDNN,
+FlashAttention-2, or FlexAttention, which is compiled first and needs a C compiler and Triton.
 
 TFLOP/s counts 10 x batch x heads x hdim x visible pairs, exactly: causal is S(S+1)/2 pairs, not half of S*S.
 
@@ -64,7 +66,7 @@ def arguments_from(argv):
         help="times features on shapes of their own, against the fastest peer that has them, FlexAttention "
              f"among them: all, or of {', '.join(features.FEATURES)}")
     add("--accuracy", action="store_true", help="errors against fp64 instead of times (batch 2)")
-    add("--quick", action="store_true", help="fewer lengths and rounds")
+    add("--quick", action="store_true", help="fewer lengths or shapes, and rounds")
     given = parser.parse_args(argv)
     if given.accuracy and (given.output or given.plot):
         parser.error("--output and --plot are of times, not of --accuracy")
@@ -94,7 +96,7 @@ def shapes_of(given):
 
 def rows_of_features(given):
     return [features.FeatureRow(shape)
-            for shape in features.shapes(given.features, given.dtype or "bf16", given.layout)]
+            for shape in features.shapes(given.features, given.dtype or "bf16", given.layout, given.quick)]
 
 
 def driver_version():

@@ -38,9 +38,6 @@ def by_heads(tensor, like):
 
 
 def cudnn(shape, tensors):
-    starts, longest = packed(shape)
-    if starts is not None:
-        return packed_cudnn(shape, tensors, starts, longest)
     q, k, v, d_o = tensors
     saved = aten._scaled_dot_product_cudnn_attention(q, k, v, None, True, shape.dropout, shape.causal, False,
                                                      scale=shape.scale)
@@ -48,23 +45,6 @@ def cudnn(shape, tensors):
     return lambda: aten._scaled_dot_product_cudnn_attention_backward(
         d_o, q, k, v, o, lse, seed, offset, None, starts_q, starts_k, longest_q, longest_k, shape.dropout,
         shape.causal, scale=shape.scale)
-
-
-def packed_cudnn(shape, tensors, starts, longest):
-    """With O and LSE of FlashAttention-2: cuDNN's own forward of packed rows writes LSE to other places than
-    its backward reads (PyTorch 2.11)."""
-    q, k, v, d_o = (by_rows(tensor, starts) for tensor in tensors)
-    extents = (starts, starts, longest, longest, 0.0, shape.causal)
-    o, lse, *_ = aten._flash_attention_forward(q, k, v, *extents, False, scale=shape.scale)
-    lse = lse.T.contiguous().unsqueeze(-1)  # [all rows, head, 1]
-    unused = torch.zeros((), dtype=torch.int64, device="cuda")
-
-    def call():
-        gradients = aten._cudnn_attention_backward(d_o, q, k, v, o, lse, unused, unused, None, *extents,
-                                                   scale=shape.scale)
-        return [by_heads(*pair) for pair in zip(gradients, tensors)]
-
-    return call
 
 
 def flash2(shape, tensors):

@@ -39,6 +39,7 @@ def summary(rows):
         lines.append(text_of(f"{feature}, against the fastest peer", inside,
                              lambda row: row.ratio(row.fastest)))
         if any(row.samples.get(ATOMIC) for row in inside):
-            lines.append(text_of(f"{feature}, against our atomic sums", inside, lambda row: row.ratio(ATOMIC)))
+            lines.append(text_of(f"{feature}, against our atomic sums", inside,
+                                 lambda row: row.ratio(ATOMIC)))
         lines += [f"{feature}, {peer}: n/a: {reason}" for peer, reason in FEATURES[feature].lacks.items()]
     return "\n".join(lines)

@@ -238,6 +238,8 @@ class CommandLine(unittest.TestCase):
         rows = compare_peers.rows_of_features(given)
         self.assertEqual({row.shape.feature for row in rows}, {"sink", "alibi"})
         self.assertEqual((given.rounds, given.target_ms), (5, 10.0))
+        self.assertEqual(len(compare_peers.rows_of_features(compare_peers.arguments_from(
+            ["--features", "sink,alibi", "--quick"]))), 2 * features.QUICK)
         for others in (["--hdims", "64"], ["--accuracy"], ["--seqlens", "512"]):
             with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as caught:
                 compare_peers.arguments_from(["--features", "all", *others])
