@@ -12,62 +12,20 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/mask_spec.h"
 #include "base/problem.h"
 #include "kernels/backward_pass.h"
 #include "kernels/device_arch.h"
 #include "kernels/family.h"
 #include "kernels/hip_check.h"
+#include "kernels/library_request.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Error(ExitCode::bad_usage, message); }
-
-/// `value` as an Enum whose enumerators are 0 to `last`.
-template <class Enum>
-Enum enumerator(const char* member, int value, Enum last) {
-  if (value < 0 || value > static_cast<int>(last)) {
-    refuse(std::string(member) + ": " + std::to_string(value) + " is not in 0.." +
-           std::to_string(static_cast<int>(last)));
-  }
-  return static_cast<Enum>(value);
-}
-
 template <class T>
 const T& required(const char* argument, const T* pointer) {
-  if (pointer == nullptr) refuse(std::string(argument) + ": null pointer");
+  if (pointer == nullptr) refuse_request(std::string(argument) + ": null pointer");
   return *pointer;
-}
-
-/// A C problem that was checked, and its mask.
-struct Request {
-  Problem problem;
-  MaskRule mask;
-};
-
-MaskRule mask_from(int given) {
-  const std::vector<MaskSpec>& masks = basic_masks();  // in the order of the C enumerators
-  if (given < 0 || given >= static_cast<int>(masks.size())) {
-    refuse("mask: " + std::to_string(given) + " is not in 0.." + std::to_string(masks.size() - 1));
-  }
-  return masks[static_cast<std::size_t>(given)].rule();
-}
-
-Request request_from(const fmha_bwd_problem& given) {
-  Problem problem;
-  problem.batch = given.batch;
-  problem.nhead_q = given.nhead_q;
-  problem.nhead_k = given.nhead_k;
-  problem.seqlen_q = given.seqlen_q;
-  problem.seqlen_k = given.seqlen_k;
-  problem.hdim_q = given.hdim_q;
-  problem.hdim_v = given.hdim_v;
-  problem.dtype = enumerator("dtype", given.dtype, DType::fp32);
-  problem.scale = given.scale;
-  problem.layout = enumerator("layout", given.layout, Layout::bshd);
-  if (const auto complaint = complaint_about(problem)) refuse(*complaint);
-  return {problem, mask_from(given.mask)};
 }
 
 /// The architecture of the current device. The runtime is asked for all devices' at the first call.
@@ -122,14 +80,16 @@ constexpr std::uintptr_t kAlignment = 16;  // bytes: of the kernels' widest acce
 template <std::size_t kCount>
 void require(const std::array<NamedPointer, kCount>& pointers) {
   for (const NamedPointer& named : pointers) {
-    if (named.needed && named.pointer == nullptr) refuse(std::string(named.name) + ": null pointer");
+    if (named.needed && named.pointer == nullptr) refuse_request(std::string(named.name) + ": null pointer");
     if (reinterpret_cast<std::uintptr_t>(named.pointer) % kAlignment != 0) {
-      refuse(std::string(named.name) + ": the address is not a multiple of " + std::to_string(kAlignment));
+      refuse_request(std::string(named.name) + ": the address is not a multiple of " +
+                     std::to_string(kAlignment));
     }
   }
 }
 
-DeviceTensors tensors_from(const fmha_bwd_tensors& given) {
+/// Those that the request has. The family writes neither slopes nor sinks.
+DeviceTensors tensors_from(const fmha_bwd_tensors& given, const Request& request, const RequestTable& table) {
   DeviceTensors tensors;
   tensors.q = given.q;
   tensors.k = given.k;
@@ -143,6 +103,10 @@ DeviceTensors tensors_from(const fmha_bwd_tensors& given) {
   tensors.dv = given.dv;
   tensors.dq_acc = given.dq_acc;
   tensors.scratch = given.scratch;
+  tensors.slopes = request.problem.alibi ? const_cast<float*>(given.slopes) : nullptr;
+  tensors.sink = request.problem.sink ? const_cast<float*>(given.sink) : nullptr;
+  tensors.dsink = request.problem.sink ? given.dsink : nullptr;
+  tensors.sequences = table.sequences(given.table);
   return tensors;
 }
 
@@ -153,37 +117,60 @@ void fill_workspace(const fmha_bwd_problem& given, const char* name, fmha_bwd_wo
   workspace.dq_acc_bytes = family.dq_acc_bytes(problem);
   workspace.scratch_bytes = family.scratch_bytes(problem);
   std::snprintf(workspace.family, sizeof(workspace.family), "%s", std::string(family.name()).c_str());
+  workspace.table_bytes = RequestTable(request).bytes();
 }
 
-void enqueue_forward(const fmha_bwd_problem& given, const char* name, const DeviceTensors& tensors,
+void fill_table(const fmha_bwd_problem& given, void* table, std::size_t bytes) {
+  const Request request = request_from(given);
+  const RequestTable lists(request);
+  if (bytes != lists.bytes()) {
+    refuse_request("table_bytes: " + std::to_string(bytes) + " is not " + std::to_string(lists.bytes()));
+  }
+  if (bytes > 0 && table == nullptr) refuse_request("table: null pointer");
+  lists.fill(table);
+}
+
+void enqueue_forward(const fmha_bwd_problem& given, const char* name, const fmha_bwd_tensors& memory,
                      hipStream_t stream) {
   const Request request = request_from(given);
-  const auto& [problem, mask] = request;
-  require<5>(
-      {{{"q", tensors.q}, {"k", tensors.k}, {"v", tensors.v}, {"o", tensors.o}, {"lse", tensors.lse}}});
+  const Problem& problem = request.problem;
+  const RequestTable table(request);
+  require<8>({{{"q", memory.q},
+               {"k", memory.k},
+               {"v", memory.v},
+               {"o", memory.o},
+               {"lse", memory.lse},
+               {"slopes", memory.slopes, problem.alibi},
+               {"sink", memory.sink, problem.sink},
+               {"table", memory.table, table.bytes() > 0}}});
   const Family& family = family_for(request, name);
-  require<1>({{{"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
-  family.forward(problem, mask, tensors, stream);
+  require<1>({{{"scratch", memory.scratch, family.scratch_bytes(problem) > 0}}});
+  family.forward(problem, table.mask(memory.table), tensors_from(memory, request, table), stream);
 }
 
-void enqueue_backward(const fmha_bwd_problem& given, const char* name, const DeviceTensors& tensors,
+void enqueue_backward(const fmha_bwd_problem& given, const char* name, const fmha_bwd_tensors& memory,
                       hipStream_t stream) {
   const Request request = request_from(given);
-  const auto& [problem, mask] = request;
-  require<10>({{{"q", tensors.q},
-                {"k", tensors.k},
-                {"v", tensors.v},
-                {"d_o", tensors.d_o},
-                {"o", tensors.o},
-                {"lse", tensors.lse},
-                {"d", tensors.d},
-                {"dq", tensors.dq},
-                {"dk", tensors.dk},
-                {"dv", tensors.dv}}});
+  const Problem& problem = request.problem;
+  const RequestTable table(request);
+  require<14>({{{"q", memory.q},
+                {"k", memory.k},
+                {"v", memory.v},
+                {"d_o", memory.d_o},
+                {"o", memory.o},
+                {"lse", memory.lse},
+                {"d", memory.d},
+                {"dq", memory.dq},
+                {"dk", memory.dk},
+                {"dv", memory.dv},
+                {"slopes", memory.slopes, problem.alibi},
+                {"sink", memory.sink, problem.sink},
+                {"dsink", memory.dsink, problem.sink},
+                {"table", memory.table, table.bytes() > 0}}});
   const Family& family = family_for(request, name);
-  require<2>({{{"dq_acc", tensors.dq_acc, family.dq_acc_bytes(problem) > 0},
-               {"scratch", tensors.scratch, family.scratch_bytes(problem) > 0}}});
-  enqueue_stages(problem, family, mask, tensors, stream);
+  require<2>({{{"dq_acc", memory.dq_acc, family.dq_acc_bytes(problem) > 0},
+               {"scratch", memory.scratch, family.scratch_bytes(problem) > 0}}});
+  enqueue_stages(problem, family, table.mask(memory.table), tensors_from(memory, request, table), stream);
 }
 
 /// Runs `body`; 0, or the exit code of what it threw, whose text goes to `message`.
@@ -219,12 +206,18 @@ int fmha_bwd_sizes(const fmha_bwd_problem* problem, const char* family, fmha_bwd
   });
 }
 
+int fmha_bwd_table(const fmha_bwd_problem* problem, void* table, size_t table_bytes, char* message,
+                   size_t message_bytes) {
+  return library::code_of(message, message_bytes, [&] {
+    library::fill_table(library::required("problem", problem), table, table_bytes);
+  });
+}
+
 int fmha_bwd_forward(const fmha_bwd_problem* problem, const char* family, const fmha_bwd_tensors* tensors,
                      void* stream, char* message, size_t message_bytes) {
   return library::code_of(message, message_bytes, [&] {
     library::enqueue_forward(library::required("problem", problem), &library::required("family", family),
-                             library::tensors_from(library::required("tensors", tensors)),
-                             static_cast<hipStream_t>(stream));
+                             library::required("tensors", tensors), static_cast<hipStream_t>(stream));
   });
 }
 
@@ -232,7 +225,6 @@ int fmha_bwd_backward(const fmha_bwd_problem* problem, const char* family, const
                       void* stream, char* message, size_t message_bytes) {
   return library::code_of(message, message_bytes, [&] {
     library::enqueue_backward(library::required("problem", problem), &library::required("family", family),
-                              library::tensors_from(library::required("tensors", tensors)),
-                              static_cast<hipStream_t>(stream));
+                              library::required("tensors", tensors), static_cast<hipStream_t>(stream));
   });
 }

@@ -5,7 +5,9 @@ Loads libfmha_bwd_nvidia.so into a PyTorch process. For each shape it first comp
 whose gradients differ is not timed), then times the three in turn, round after round, the order rotated:
 device events around calls back to back on one stream. Prints a Markdown table, the geometric means of the
 ratios and the worst rows. --accuracy prints the errors against fp64 instead, and marks where ours are larger
-than cuDNN's by more than 5%.
+than cuDNN's by more than 5%. --features times windows, variable lengths, other head dimensions,
+determinism, dropout, soft-caps, sinks, ALiBi and documents against the fastest peer that has each: cuDNN,
+FlashAttention-2, or FlexAttention, which is compiled first and needs a C compiler and Triton.
 
 TFLOP/s counts 10 x batch x heads x hdim x visible pairs, exactly: causal is S(S+1)/2 pairs, not half of S*S.
 
@@ -21,10 +23,11 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from peers import plan, report  # noqa: E402
+from peers import feature_report, features, plan, report  # noqa: E402
 from peers.library import Library  # noqa: E402
+from peers.measure import agreeing, measure  # noqa: E402
 from peers.options import at_least, lengths, list_of  # noqa: E402
-from peers.plan import AGREEMENT, OURS, Failure  # noqa: E402
+from peers.plan import OURS, Failure  # noqa: E402
 
 LENGTHS = "512,1024,2048,4096,8192,16384"
 
@@ -41,7 +44,7 @@ def arguments_from(argv):
         help="default: %(default)s")
     add("--kernel", default="auto", help="our kernel family; default: the fastest that supports the shape")
     add("--dtype", choices=plan.DTYPES, help="default: bf16; with --accuracy: both")
-    add("--hdims", type=list_of(at_least(1)), default=[64, 128], metavar="D,...", help="default: 64,128")
+    add("--hdims", type=list_of(at_least(1)), metavar="D,...", help="default: 64,128")
     add("--seqlens", type=list_of(lengths), metavar="S,...",
         help=f"lengths, or SqxSk; default: {LENGTHS}; with --accuracy: 1024,300x700,700x300")
     add("--masks", type=list_of(str, plan.MASKS), metavar="MASK,...",
@@ -50,21 +53,30 @@ def arguments_from(argv):
         help="key heads (grouped queries); default: as many as query heads")
     add("--layout", choices=plan.LAYOUTS, default="bshd",
         help="of every tensor in memory; default: %(default)s")
-    add("--rounds", type=at_least(1), metavar="N", help="default: 7")
-    add("--target-ms", type=at_least(0.01, float), metavar="MS", help="device time of a sample; default: 40")
+    add("--rounds", type=at_least(1), metavar="N", help="default: 7; with --features: 5")
+    add("--target-ms", type=at_least(0.01, float), metavar="MS",
+        help="device time of a sample; default: 40; with --features: 10")
     add("--settle-ms", type=at_least(0, float), metavar="MS",
         help="a contestant's own calls before each of its samples, so that clocks and power are of its own "
              "load; default: as long as a sample")
     add("--output", metavar="BASE", help="writes BASE.json and BASE.csv with all samples")
     add("--plot", type=Path, metavar="FILE",
         help="draws TFLOP/s over the sequence length as .png or .svg (needs matplotlib)")
+    add("--features", type=list_of(str, (*features.FEATURES, "all")), metavar="FEATURE,...",
+        help="times features on shapes of their own, against the fastest peer that has them, FlexAttention "
+             f"among them: all, or of {', '.join(features.FEATURES)}")
     add("--accuracy", action="store_true", help="errors against fp64 instead of times (batch 2)")
-    add("--quick", action="store_true", help="fewer lengths and rounds")
+    add("--quick", action="store_true", help="fewer lengths or shapes, and rounds")
     given = parser.parse_args(argv)
     if given.accuracy and (given.output or given.plot):
         parser.error("--output and --plot are of times, not of --accuracy")
-    given.rounds = given.rounds or (3 if given.quick else 7)
-    given.target_ms = given.target_ms or (10.0 if given.quick else 40.0)
+    for name in ("accuracy", "plot", "hdims", "seqlens", "masks", "nhead_k"):
+        if given.features and getattr(given, name):
+            parser.error(f"--features has shapes of its own, and no --{name.replace('_', '-')}")
+    fewer = given.quick or given.features
+    given.hdims = given.hdims or [64, 128]
+    given.rounds = given.rounds or (3 if given.quick else 5 if given.features else 7)
+    given.target_ms = given.target_ms or (10.0 if fewer else 40.0)
     if given.settle_ms is None:
         given.settle_ms = given.target_ms
     if given.accuracy:
@@ -80,6 +92,11 @@ def shapes_of(given):
     dtypes = [given.dtype] if given.dtype else list(plan.DTYPES) if given.accuracy else ["bf16"]
     return plan.shapes(dtypes, given.hdims, given.masks, given.seqlens, given.nhead_k, given.layout,
                        2 if given.accuracy else None)
+
+
+def rows_of_features(given):
+    return [features.FeatureRow(shape)
+            for shape in features.shapes(given.features, given.dtype or "bf16", given.layout, given.quick)]
 
 
 def driver_version():
@@ -101,55 +118,23 @@ def context_of(torch, given):
 
 def contestants_for(row, library, family):
     """{name: call} of what computes the shape; empty where no peer does. Notes in `row` the peers that do
-    not, and one that disagrees with the other and us. Failure 1 where our gradients are not those of cuDNN
-    (where it lacks the shape, of FlashAttention-2)."""
+    not, and one that disagrees with the other and us. Failure 1 where no peer has our gradients."""
     from peers import contestants
-    from peers.errors import distance
 
     tensors = contestants.inputs(row.shape)
     our_call, row.family = contestants.ours(library, family, row.shape, tensors)
     calls, row.missing = contestants.peers(row.shape, tensors)
-    if not calls:
-        return {}
-    judge, *others = calls
-    expected = calls[judge]()
-    error = distance(our_call(), expected)
-    if not error <= AGREEMENT:
-        raise Failure(1, f"gradients of {row.family} differ from {judge}'s by {error:.3e} (relative L2)")
-    for name in others:
-        error = distance(calls[name](), expected)
-        if not error <= AGREEMENT:
-            row.missing[name] = f"its gradients differ from {judge}'s and ours by {error:.3e} (relative L2)"
-            del calls[name]
-    return {OURS: our_call} | calls
+    return {OURS: our_call} | agreeing(row, our_call, calls) if calls else {}
 
 
-def measure(row, calls, rounds, target_ms, settle_ms):
-    """Fills the row's samples: rounds of one sample of each, after a warm-up that also finds how many calls
-    make up a sample of about `target_ms`. Each sample follows `settle_ms` of the same calls: a chip at its
-    power limit runs the faster the less its last load drew."""
-    from peers.contestants import milliseconds
-
-    for name, call in calls.items():
-        first = plan.calls_for(target_ms, milliseconds(call, 3))
-        row.calls[name] = plan.calls_for(target_ms, milliseconds(call, first))
-        row.samples[name] = []
-    for order in plan.rotated(list(calls), rounds):
-        for name in order:
-            settling = round(row.calls[name] * settle_ms / target_ms)
-            if settling > 0:
-                milliseconds(calls[name], settling)
-            row.samples[name].append(milliseconds(calls[name], row.calls[name]))
-
-
-def compare_times(given, shapes, library, context):
-    print(report.METHOD + "\n")
-    print(report.head(report.TIMING_COLUMNS), flush=True)
-    rows, code = [], 0
-    for shape in shapes:
-        row = plan.Row(shape)
+def compare_times(given, rows, library, context, contestants_of=contestants_for, table=report):
+    """Measures each of `rows`; `table` is peers/report.py, or a module like it."""
+    print(table.METHOD + "\n")
+    print(report.head(table.TIMING_COLUMNS), flush=True)
+    done, code = [], 0
+    for row in rows:
         try:
-            calls = contestants_for(row, library, given.kernel)
+            calls = contestants_of(row, library, given.kernel)
             if calls:
                 measure(row, calls, given.rounds, given.target_ms, given.settle_ms)
         except Failure as failure:
@@ -158,15 +143,28 @@ def compare_times(given, shapes, library, context):
             code = max(code, failure.code == 1)
             row.missing[OURS] = str(failure)
         for name, reason in row.missing.items():
-            complain(f"{shape}: {name}: {reason}")
-        print(report.timing_line(row), flush=True)
-        rows.append(row)
+            complain(f"{row.shape}: {name}: {reason}")
+        print(table.timing_line(row), flush=True)
+        done.append(row)
         if given.output:
-            report.write_files(given.output, context, rows)
-    print("\n" + report.summary(rows))
+            report.write_files(given.output, context, done)
+    print("\n" + table.summary(rows))
     if given.plot and any(row.samples for row in rows):
         report.plot(given.plot, rows, f"Attention backward, {rows[0].shape.dtype}, {context['device']}")
     return int(code) or (0 if any(row.samples for row in rows) else 3)
+
+
+def compare_features(given, rows, library, context):
+    """On a stream of its own: work on the default one cannot be captured."""
+    import torch
+    from peers import feature_contestants, flex
+
+    compiled = [row.shape for row in rows if features.FLEX in features.FEATURES[row.shape.feature].peers]
+    if compiled:
+        flex.prepare(compiled)
+    with torch.cuda.stream(torch.cuda.Stream()):
+        return compare_times(given, rows, library, context, feature_contestants.contestants_for,
+                             feature_report)
 
 
 def compare_accuracy(given, shapes, library):
@@ -201,7 +199,7 @@ def compare_accuracy(given, shapes, library):
 
 
 def run(given):
-    shapes = shapes_of(given)
+    rows = rows_of_features(given) if given.features else [plan.Row(shape) for shape in shapes_of(given)]
     library = Library(given.library.resolve())
     if given.plot and not importlib.util.find_spec("matplotlib"):
         raise Failure(3, "--plot: matplotlib is not installed")
@@ -216,8 +214,10 @@ def run(given):
           f"cuDNN {context['cudnn']}, layout {given.layout}\n")
     try:
         if given.accuracy:
-            return compare_accuracy(given, shapes, library)
-        return compare_times(given, shapes, library, context)
+            return compare_accuracy(given, [row.shape for row in rows], library)
+        if given.features:
+            return compare_features(given, rows, library, context)
+        return compare_times(given, rows, library, context)
     except RuntimeError as error:  # of CUDA, through PyTorch
         raise Failure(6, str(error).splitlines()[0]) from error
 

@@ -40,8 +40,22 @@ class Shape:
     layout: str
 
     @property
+    def hdim_v(self):
+        return self.hdim
+
+    @property
     def scale(self):
         return 1 / math.sqrt(self.hdim)
+
+    @property
+    def rows(self):
+        """(batch, rows of Q, rows of K) of the tensors."""
+        return self.batch, self.seqlen_q, self.seqlen_k
+
+    @property
+    def members(self):
+        """{member of fmha_bwd_problem: value} besides the extents, types and the mask's name."""
+        return {}
 
     @property
     def diagonal(self):
@@ -138,11 +152,15 @@ class Row:
         ratios = self.ratios(peer)
         return statistics.median(ratios) if ratios else None
 
+    @property
+    def names(self):
+        return (OURS, *PEERS)
+
     def record(self):
         """Plain data, raw samples included."""
-        names = (OURS, *PEERS)
+        names = self.names
         return asdict(self) | {
             "flops": self.shape.flops,
             "median_ms": {name: self.median(name) for name in names},
             "tflops": {name: self.tflops(name) for name in names},
-            "ratio": {peer: self.ratio(peer) for peer in PEERS}}
+            "ratio": {peer: self.ratio(peer) for peer in names if peer != OURS}}

@@ -1,6 +1,7 @@
 """Tests of scripts/compare_peers.py: what needs neither PyTorch nor a GPU."""
 import contextlib
 import csv
+import ctypes
 import importlib.util
 import io
 import json
@@ -15,7 +16,7 @@ from unittest import mock
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 sys.path.insert(0, str(SCRIPTS))
-from peers import library, plan, report  # noqa: E402
+from peers import feature_report, features, library, measure, plan, report  # noqa: E402
 
 spec = importlib.util.spec_from_file_location("compare_peers", SCRIPTS / "compare_peers.py")
 compare_peers = importlib.util.module_from_spec(spec)
@@ -62,6 +63,95 @@ class Work(unittest.TestCase):
         with self.assertRaises(plan.Failure) as caught:
             plan.shapes(["bf16"], [64], ["no_mask"], [(512, 512)], 3)
         self.assertEqual(caught.exception.code, 2)
+
+
+def feature_shape(hdim=128, seqlen=16, mask="top_left", **members):
+    members = {"feature": "window"} | members
+    return features.FeatureShape(2, 16, 16, seqlen, seqlen, hdim, mask, "bf16", "bshd", **members)
+
+
+def counted(seqlen, visible):
+    return sum(visible(i, j) for i in range(seqlen) for j in range(seqlen))
+
+
+class Features(unittest.TestCase):
+    def test_visible_pairs_are_those_of_the_definition(self):
+        starts = (0, 3, 10)
+        for members, visible in (
+                ({}, lambda i, j: j <= i),
+                ({"mask": "no_mask"}, lambda i, j: True),
+                ({"window": (3, 0)}, lambda i, j: i - 3 <= j <= i),
+                ({"window": (2, 5)}, lambda i, j: i - 2 <= j <= i + 5),
+                ({"documents": (3, 7, 6)}, lambda i, j: j <= i and not any(j < s <= i for s in starts)),
+                ({"mask": "no_mask", "documents": (3, 7, 6)},
+                 lambda i, j: not any(min(i, j) < s <= max(i, j) for s in starts))):
+            self.assertEqual(feature_shape(**members).pairs, counted(16, visible), members)
+
+    def test_the_pairs_of_group_mode_are_those_of_all_sequences_counted_once(self):
+        grouped = feature_shape(sequences=(4, 1, 3))
+        self.assertEqual(grouped.pairs, 10 + 1 + 6)
+        self.assertEqual(grouped.flops, 16 * 17 * 10 * 128)
+        self.assertEqual(grouped.rows, (1, 8, 8))
+
+    def test_three_products_have_the_width_of_q_and_two_that_of_v(self):
+        self.assertEqual(feature_shape(192, columns_v=128).flops, 2 * 16 * 136 * (6 * 192 + 4 * 128))
+
+    def test_a_shape_sets_the_members_of_its_features_alone(self):
+        self.assertEqual(feature_shape().members, {})
+        self.assertEqual(feature_shape(softcap=30.0, sink=True).members, {"softcap": 30.0, "sink": True})
+        self.assertEqual(feature_shape(window=(7, 0)).members,
+                         {"mask": library.WINDOW_TOP_LEFT, "window_left": 7, "window_right": 0})
+        problem = library.problem_of(feature_shape(documents=(3, 7, 6), deterministic=True))
+        self.assertEqual((problem.documents, problem.document_ends[:2]), (2, [3, 10]))
+        self.assertEqual(problem.deterministic, 1)
+        problem = library.problem_of(feature_shape(sequences=(4, 1, 3)))
+        self.assertEqual((problem.seqlens_q[:3], problem.seqlens_k[:3]), ([4, 1, 3], [4, 1, 3]))
+
+    def test_every_shape_has_all_tokens_and_a_feature_that_a_peer_has(self):
+        found = features.shapes(["all"])
+        self.assertEqual({shape.feature for shape in found}, set(features.FEATURES))
+        for shape in found:
+            batch, rows, _ = shape.rows
+            self.assertEqual(batch * rows, plan.TOKENS, shape)
+            self.assertTrue(features.FEATURES[shape.feature].peers)
+            self.assertTrue(not shape.documents or sum(shape.documents) == shape.seqlen_q)
+
+    def test_the_fastest_peer_is_none_of_ours(self):
+        samples = {"fmha_bwd": [2.0], "FA2": [3.0], "Flex": [1.0], features.ATOMIC: [0.5]}
+        measured = features.FeatureRow(feature_shape(), "mma", samples)
+        self.assertEqual(measured.fastest, "Flex")
+        cells = feature_report.timing_line(measured).strip("| ").split(" | ")
+        self.assertEqual(len(cells), len(feature_report.TIMING_COLUMNS))
+        self.assertEqual(cells[8], "Flex")
+        self.assertIn("0.500", cells[10])
+        self.assertIn("FA2 ", cells[11])
+        self.assertEqual(measured.record()["ratio"], {"FA2": 1.5, "Flex": 0.5, features.ATOMIC: 0.25})
+        text = feature_report.summary([measured, features.FeatureRow(feature_shape())])
+        self.assertIn("against the fastest peer: geometric mean 0.500 of 1 shapes", text)
+        self.assertIn("window, cuDNN: n/a: ", text)
+
+    def test_a_row_without_peers_is_na(self):
+        cells = feature_report.timing_line(features.FeatureRow(feature_shape())).split("|")
+        self.assertEqual([cell.strip() for cell in cells[7:-2]], ["n/a"] * 5)
+
+
+class Agreement(unittest.TestCase):
+    def agreeing(self, ours, **peers):
+        errors = SimpleNamespace(distance=lambda actual, expected: abs(actual - expected) / abs(expected))
+        found = plan.Row(shape())
+        calls = {name: lambda value=value: value for name, value in peers.items()}
+        with mock.patch.dict(sys.modules, {"peers.errors": errors}):
+            return list(measure.agreeing(found, lambda: ours, calls)), found.missing
+
+    def test_a_peer_alone_with_its_gradients_is_left_out(self):
+        names, missing = self.agreeing(1.0, cuDNN=2.0, FA2=1.0, Flex=1.01)
+        self.assertEqual(names, ["FA2", "Flex"])
+        self.assertIn("differ from ours", missing["cuDNN"])
+
+    def test_ours_alone_with_their_gradients_are_wrong(self):
+        with self.assertRaises(plan.Failure) as caught:
+            self.agreeing(2.0, cuDNN=1.0, FA2=math.nan)
+        self.assertEqual(caught.exception.code, 1)
 
 
 class Rounds(unittest.TestCase):
@@ -143,10 +233,22 @@ class CommandLine(unittest.TestCase):
         self.assertEqual({found.batch for found in shapes}, {2})
         self.assertIn((300, 700), {(found.seqlen_q, found.seqlen_k) for found in shapes})
 
+    def test_features_have_shapes_rounds_and_samples_of_their_own(self):
+        given = compare_peers.arguments_from(["--features", "sink,alibi"])
+        rows = compare_peers.rows_of_features(given)
+        self.assertEqual({row.shape.feature for row in rows}, {"sink", "alibi"})
+        self.assertEqual((given.rounds, given.target_ms), (5, 10.0))
+        self.assertEqual(len(compare_peers.rows_of_features(compare_peers.arguments_from(
+            ["--features", "sink,alibi", "--quick"]))), 2 * features.QUICK)
+        for others in (["--hdims", "64"], ["--accuracy"], ["--seqlens", "512"]):
+            with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit) as caught:
+                compare_peers.arguments_from(["--features", "all", *others])
+            self.assertEqual(caught.exception.code, 2)
+
     def test_bad_values_exit_with_2_and_name_the_option(self):
         for option, value in (("--seqlens", "3x"), ("--seqlens", "1x2x3"), ("--hdims", "0"),
                               ("--masks", "causal"), ("--rounds", "0"), ("--target-ms", "nan"),
-                              ("--dtype", "fp8")):
+                              ("--dtype", "fp8"), ("--features", "speed")):
             complaint = io.StringIO()
             with contextlib.redirect_stderr(complaint), self.assertRaises(SystemExit) as caught:
                 compare_peers.arguments_from([option, value])
@@ -157,7 +259,7 @@ class CommandLine(unittest.TestCase):
 class Times(unittest.TestCase):
     """The course of a comparison, with numbers for the gradients and for the times."""
 
-    def compare(self, gradients, shapes=None):
+    def compare(self, gradients):
         """(exit code, stdout, stderr): `gradients` is {name: a number, or why it is missing}."""
         def ours(loaded, family, the_shape, tensors):
             if isinstance(gradients["fmha_bwd"], str):
@@ -177,7 +279,7 @@ class Times(unittest.TestCase):
         with mock.patch.dict(sys.modules, modules), contextlib.redirect_stdout(out), \
                 contextlib.redirect_stderr(err):
             given = compare_peers.arguments_from(["--rounds", "3"])
-            code = compare_peers.compare_times(given, shapes or [shape()], None, {"device": "a GPU"})
+            code = compare_peers.compare_times(given, [plan.Row(shape())], None, {"device": "a GPU"})
         return code, out.getvalue(), err.getvalue()
 
     def test_what_agrees_is_timed(self):
@@ -221,13 +323,29 @@ class SharedLibrary(unittest.TestCase):
         for member, value, code, text in (
                 ("batch", -7, 2, "--batch: -7"), ("hdim_v", 600, 2, "--hdim-v: 600"),
                 ("dtype", 9, 2, "dtype: 9"), ("mask", 9, 2, "mask: 9"), ("layout", 9, 2, "layout: "),
-                ("scale", math.inf, 2, "--scale: inf"), ("batch", 2, 3, "'nonesuch'")):
+                ("scale", math.inf, 2, "--scale: inf"), ("batch", 2, 3, "'nonesuch'"),
+                ("window_left", 5, 2, "window_left: 5"), ("window_right", 6, 2, "window_right: 6"),
+                ("prefix", -1, 2, "prefix: -1"), ("documents", 1, 2, "document_ends: null"),
+                ("seqlens_q", (ctypes.c_int64 * 2)(1, 2), 2, "seqlens_k: null"),
+                ("seqlens_k", (ctypes.c_int64 * 2)(1, 2), 2, "seqlens_q: null"),
+                ("softcap", -2, 2, "--softcap: -2"), ("alibi", 3, 2, "alibi: 3"), ("sink", 4, 2, "sink: 4"),
+                ("dropout", 1, 2, "--dropout: 1"), ("dropout_offset", 2**61, 2, f"--dropout-offset: {2**61}"),
+                ("deterministic", 7, 2, "deterministic: 7")):
             problem = library.problem_of(shape(layout="bhsd"))
             setattr(problem, member, value)
             with self.assertRaises(plan.Failure) as caught:
                 loaded.workspace(problem, "nonesuch")
             self.assertEqual(caught.exception.code, code)
             self.assertIn(text, str(caught.exception))
+
+    @unittest.skipUnless("FMHA_BWD_LIBRARY" in os.environ, "FMHA_BWD_LIBRARY names no libfmha_bwd_nvidia.so")
+    def test_the_table_has_the_sequences_and_the_ends_of_documents(self):
+        loaded = library.Library(os.environ["FMHA_BWD_LIBRARY"])
+        table = loaded.table(library.problem_of(feature_shape(documents=(3, 7, 6))), 16)
+        self.assertEqual(memoryview(table).cast("q").tolist(), [3, 10])
+        with self.assertRaises(plan.Failure) as caught:
+            loaded.table(library.problem_of(feature_shape(sequences=(4, 1, 3))), 16)
+        self.assertIn("table_bytes: 16 is not ", str(caught.exception))
 
 
 if __name__ == "__main__":
