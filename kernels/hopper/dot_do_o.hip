@@ -3,8 +3,8 @@
 // shared tiles.
 //
 // Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one
-// coalesced access a row, and add up by shuffles; the same threads zero as many floats as the row has
-// columns. Blocks after those of the rows zero the sums. The last rows come first, so that the L2 cache still
+// coalesced access a row, and add up by shuffles; the same threads zero the row's part of the accumulator.
+// Blocks after those of the rows zero the sums. The last rows come first, so that the L2 cache still
 // holds the zeros that stage 2 adds to first.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
@@ -17,24 +17,31 @@ constexpr int kThreads = 256;
 
 template <class T>
 struct DotDoOArguments {
-  const T* d_o;      // [batch, nhead_q, seqlen_q, hdim], by `strides`
-  const T* o;        // [batch, nhead_q, seqlen_q, hdim], by `strides`
+  const T* d_o;      // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
+  const T* o;        // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
   const float* lse;  // [batch, nhead_q, seqlen_q]
   float* d;          // [batch, nhead_q, seqlen_q]
   Scratch scratch;   // [batch, nhead_q, padded_seqlen_q]
-  float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, hdim]
+  float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, kHdimQ]
   Strides strides;
+  int hdim_v;
   int nhead_q;
   int seqlen_q;
   int padded_seqlen_q;
   std::int64_t rows;  // padded, of all heads
 };
 
+/// Threads of a row, a power of 2: each has a pack of it, or nothing.
+template <class T, int kHeadDim>
+inline constexpr int kSharers =
+    (Tiling<kHeadDim>::kHdimV == 192 ? 256 : Tiling<kHeadDim>::kHdimV) / Pack<T>::kSize;
+
 template <class T, int kHeadDim>
 __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a) {
   constexpr int kPackSize = Pack<T>::kSize;
-  constexpr int kSharers = kHeadDim / kPackSize;  // threads of a row
-  constexpr int kRows = kThreads / kSharers;      // of a block; they divide the padded length
+  constexpr int kSharers = hopper::kSharers<T, kHeadDim>;
+  constexpr int kRows = kThreads / kSharers;  // of a block; they divide the padded length
+  constexpr int kHdimQ = Tiling<kHeadDim>::kHdimQ;
   if (static_cast<std::int64_t>(blockIdx.x) * kRows >= a.rows) {
     const std::int64_t quad =
         (static_cast<std::int64_t>(blockIdx.x) - a.rows / kRows) * kThreads + threadIdx.x;
@@ -47,8 +54,9 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
   const auto head_of_batch = static_cast<int>(padded_row / a.padded_seqlen_q);
   const auto row = static_cast<int>(padded_row % a.padded_seqlen_q);
   const bool exists = row < a.seqlen_q;
+  const bool has_pack = exists && (!Tiling<kHeadDim>::kWide || sharer * kPackSize < a.hdim_v);
   float sum = 0.0F;
-  if (exists) {
+  if (has_pack) {
     const std::int64_t at =
         a.strides.offset_of({head_of_batch / a.nhead_q, head_of_batch % a.nhead_q, row, sharer * kPackSize});
     const Pack<T> d_o = *reinterpret_cast<const Pack<T>*>(a.d_o + at);
@@ -69,16 +77,19 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
     a.scratch.lse_log2[padded_row] = lse_log2;
     a.scratch.d[padded_row] = sum;
   }
-  auto* const zeros = reinterpret_cast<float4*>(a.dq_acc + first_row * kHeadDim) + threadIdx.x;
+  constexpr int kZeros = kRows * kHdimQ / 4;
+  auto* const zeros = reinterpret_cast<float4*>(a.dq_acc + first_row * kHdimQ) + threadIdx.x;
   FMHA_BWD_UNROLL
-  for (int i = 0; i < kPackSize / 4; ++i) zeros[i * kThreads] = float4{};
+  for (int i = 0; i < kZeros; i += kThreads) {
+    if (kZeros % kThreads == 0 || i + static_cast<int>(threadIdx.x) < kZeros) zeros[i] = float4{};
+  }
 }
 
 }  // namespace
 
 void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
-    constexpr int kRows = kThreads * Pack<T>::kSize / kHeadDim;
+    constexpr int kRows = kThreads / kSharers<T, kHeadDim>;
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
     const std::int64_t rows = padded_rows<kHeadDim>(p);
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
@@ -90,6 +101,7 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                           scratch,
                                           t.dq_acc,
                                           place_of(TensorId::d_o, p).strides,
+                                          static_cast<int>(p.hdim_v),
                                           static_cast<int>(p.nhead_q),
                                           static_cast<int>(p.seqlen_q),
                                           static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM,

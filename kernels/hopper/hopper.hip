@@ -1,5 +1,6 @@
 #include "kernels/hopper/hopper.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -7,6 +8,7 @@
 
 #include "base/sequences.h"
 #include "kernels/hopper/launch.h"
+#include "kernels/mma/mma.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
@@ -19,8 +21,12 @@ class HopperFamily final : public Family {
                                      std::string_view arch) const override {
     if (arch != "sm_90") return "it needs the architecture sm_90, not " + std::string(arch);
     if (p.dtype == DType::fp32) return "it multiplies fp16 and bf16, not fp32";
-    if (p.hdim_q != p.hdim_v || (p.hdim_q != 64 && p.hdim_q != 128)) {
-      return "its head dimensions are 64 and 128, the same for keys and values";
+    if (is_wide(p)) {
+      if (p.hdim_q > 256 || p.hdim_v > 256 || p.hdim_q % 8 != 0 || p.hdim_v % 8 != 0) {
+        return "its head dimensions above 128 are multiples of 8 up to 256";
+      }
+    } else if (p.hdim_q != p.hdim_v || (p.hdim_q != 64 && p.hdim_q != 128)) {
+      return "its head dimensions up to 128 are 64 and 128, the same for keys and values";
     }
     if (!p.plain_scores()) return "it has no bias, ALiBi, soft-cap, sinks or dropout";
     if (mask.left < kUnbounded || mask.prefix > 0 || mask.documents > 0) {
@@ -36,14 +42,15 @@ class HopperFamily final : public Family {
       return "the problem has more tiles than one launch can cover";
     }
     constexpr std::int64_t kMaxStride = std::int64_t{1} << 39;  // elements: 2^40 bytes
-    if (p.nhead_q * longest * p.hdim_q >= kMaxStride)
+    if (p.nhead_q * longest * std::max(p.hdim_q, p.hdim_v) >= kMaxStride)
       return "a sequence is larger than the copy engine can address";
+    if (is_wide(p)) return mma::family().refusal(p, mask, arch);  // its forward is called
     return std::nullopt;
   }
 
   std::size_t dq_acc_bytes(const Problem& p) const override {
     return with_types(p, [&]<class T, int kHeadDim>() {
-      return static_cast<std::size_t>(padded_rows<kHeadDim>(p) * kHeadDim) * sizeof(float);
+      return static_cast<std::size_t>(padded_rows<kHeadDim>(p) * Tiling<kHeadDim>::kHdimQ) * sizeof(float);
     });
   }
   std::size_t scratch_bytes(const Problem& p) const override {
@@ -54,6 +61,7 @@ class HopperFamily final : public Family {
 
   void forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
+    if (is_wide(problem)) return mma::family().forward(problem, mask, tensors, stream);
     launch_forward(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
   }
   void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,

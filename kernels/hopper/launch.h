@@ -22,7 +22,7 @@ struct Scratch {
   float* lse_log2 = nullptr;  // [batch, nhead_q, padded rows]: LSE log2 e; +infinity where P is to be 0: in
                               // rows that see no key, and in those past seqlen_q
   float* d = nullptr;         // [batch, nhead_q, padded rows]: D; 0 past seqlen_q
-  float* sums = nullptr;      // [shared key tiles, 2, kN * hdim]: dK / scale and dV; zero before stage 2
+  float* sums = nullptr;      // [shared key tiles, kKeyTileElements]: dK / scale and dV; zero before stage 2
   unsigned* arrivals = nullptr;  // [shared key tiles]: blocks that have added; zero before stage 2
   std::int64_t zeroed = 0;       // floats and counters from sums on, a multiple of 4
   std::int64_t bytes = 0;
@@ -43,7 +43,7 @@ template <int kHeadDim>
 Scratch scratch_of(const Problem& problem, void* start) {
   const std::int64_t rows = padded_rows<kHeadDim>(problem);
   const std::int64_t shared = share_out_of<kHeadDim>(problem).shared;
-  const std::int64_t sums = shared * 2 * Tiling<kHeadDim>::kKeyTileElements;
+  const std::int64_t sums = shared * Tiling<kHeadDim>::kKeyTileElements;
   Scratch scratch;
   scratch.zeroed = sums + divided_up(shared, 4) * 4;
   scratch.bytes = (2 * rows + scratch.zeroed) * static_cast<std::int64_t>(sizeof(float));
@@ -55,15 +55,32 @@ Scratch scratch_of(const Problem& problem, void* start) {
   return scratch;
 }
 
-/// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes.
+/// Whether a head dimension is above 128.
+inline bool is_wide(const Problem& problem) { return problem.hdim_q > 128 || problem.hdim_v > 128; }
+
+/// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes and that is
+/// not wide.
 template <class Body>
-auto with_types(const Problem& problem, Body&& body) {
+auto with_narrow_types(const Problem& problem, const Body& body) {
   if (problem.dtype == DType::fp16) {
     if (problem.hdim_q == 64) return body.template operator()<Half, 64>();
     return body.template operator()<Half, 128>();
   }
   if (problem.hdim_q == 64) return body.template operator()<Bfloat16, 64>();
   return body.template operator()<Bfloat16, 128>();
+}
+
+/// The same, whatever the head dimensions.
+template <class Body>
+auto with_types(const Problem& problem, const Body& body) {
+  const auto wide = [&]<class T>() {
+    if (problem.hdim_q > 192 || problem.hdim_v > 192) return body.template operator()<T, 256>();
+    if (problem.hdim_v > 128) return body.template operator()<T, 192>();
+    return body.template operator()<T, head_dims(192, 128)>();
+  };
+  if (!is_wide(problem)) return with_narrow_types(problem, body);
+  return problem.dtype == DType::fp16 ? wide.template operator()<Half>()
+                                      : wide.template operator()<Bfloat16>();
 }
 
 /// Starts `threads` threads in each of `blocks` blocks with `shared_bytes` bytes of dynamic shared memory.

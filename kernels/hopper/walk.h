@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/hopper/ptx/copy.h"
+#include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/tiling.h"
 #include "kernels/unroll.h"
 
@@ -11,16 +12,16 @@ inline constexpr int kNobody = 0x7fffffff;
 
 template <int kHeadDim>
 struct DqDkDvArguments {
-  TensorMap q;            // [batch, nhead_q, seqlen_q, hdim], boxes of kM rows
-  TensorMap k;            // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
-  TensorMap v;            // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
-  TensorMap d_o;          // [batch, nhead_q, seqlen_q, hdim], boxes of kM rows
-  TensorMap dk;           // [batch, nhead_k, seqlen_k, hdim], boxes of 64 rows
-  TensorMap dv;           // [batch, nhead_k, seqlen_k, hdim], boxes of 64 rows
+  TensorMap q;            // [batch, nhead_q, seqlen_q, hdim_q], boxes of kM rows
+  TensorMap k;            // [batch, nhead_k, seqlen_k, hdim_q], boxes of kN rows
+  TensorMap v;            // [batch, nhead_k, seqlen_k, hdim_v], boxes of kN rows
+  TensorMap d_o;          // [batch, nhead_q, seqlen_q, hdim_v], boxes of kM rows
+  TensorMap dk;           // [batch, nhead_k, seqlen_k, hdim_q], boxes of 64 rows
+  TensorMap dv;           // [batch, nhead_k, seqlen_k, hdim_v], boxes of 64 rows
   const float* lse_log2;  // [batch, nhead_q, query_tiles, kM]
   const float* d;         // [batch, nhead_q, query_tiles, kM]
-  float* dq_acc;          // [batch, nhead_q, query_tiles, kM * hdim], see tiling.h
-  float* sums;            // [shared tiles, 2, kN * hdim], see launch.h
+  float* dq_acc;          // [batch, nhead_q, query_tiles, kM * hdim_q], see tiling.h
+  float* sums;            // [shared tiles, kKeyTileElements], see launch.h
   unsigned* arrivals;     // [shared tiles]
   Staircase mask;
   float scale;
@@ -50,13 +51,21 @@ struct Walk {
   int parts;       // blocks that visit part of it
 };
 
+/// P on its way from one multiplying warpgroup to the other, in the order of its registers.
+template <bool kWide>
+struct SharedP {};
+template <>
+struct SharedP<true> {
+  float p[8][kWarpgroup][4];
+};
+
 template <int kHeadDim>
-struct alignas(1024) SharedMemory {
+struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   using Tile = Tiling<kHeadDim>;
-  std::byte k[Tile::kKeyTileBytes];
-  std::byte v[Tile::kKeyTileBytes];
-  std::byte q[Tile::kStages][Tile::kQueryTileBytes];
-  std::byte d_o[Tile::kStages][Tile::kQueryTileBytes];
+  std::byte k[Tile::kKBytes];
+  std::byte v[Tile::kVBytes];
+  std::byte q[Tile::kStages][Tile::kQBytes];
+  std::byte d_o[Tile::kStages][Tile::kDoBytes];
   std::byte ds[Tile::kDsStages][Tile::kDsTileBytes];
   float lse_log2[Tile::kStages][Tile::kM];
   float d[Tile::kStages][Tile::kM];
@@ -72,9 +81,12 @@ struct alignas(1024) SharedMemory {
   Barrier query_empty[Tile::kStages];
   Barrier ds_full[Tile::kDsStages];
   Barrier ds_empty[Tile::kDsStages];
+  Barrier p_full;
+  Barrier p_empty;
 };
 
-static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024);
+static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024 &&
+              sizeof(SharedMemory<192>) <= 227 * 1024 && sizeof(SharedMemory<256>) <= 227 * 1024);
 
 /// The walk of this block. Its `tiles` is 0 where nothing is to be visited: no query sees the keys, or other
 /// blocks visit all.
@@ -140,16 +152,16 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   shared.first_query[stage] = row;
   shared.tile_index[t % 8] = index;
   Barrier& full = shared.query_full[stage];
-  barrier_arrive_expecting(full, 2 * (Tile::kQueryTileBytes + kRowBytes));
-  const auto load = [&](std::byte* to, const TensorMap& map, float* rows_to, const float* rows) {
+  barrier_arrive_expecting(full, Tile::kQBytes + Tile::kDoBytes + 2 * kRowBytes);
+  const auto load = [&](std::byte* to, const TensorMap& map, int panels, float* rows_to, const float* rows) {
     FMHA_BWD_UNROLL
-    for (int p = 0; p < Tile::kPanels; ++p) {
+    for (int p = 0; p < panels; ++p) {
       load_tile(to + p * Tile::kQueryPanelBytes, map, p * kPanelColumns, row, head, batch, full);
     }
     load_bytes(rows_to, rows + static_cast<std::int64_t>(index) * Tile::kM, kRowBytes, full);
   };
-  load(shared.q[stage], a.q, shared.lse_log2[stage], a.lse_log2);
-  load(shared.d_o[stage], a.d_o, shared.d[stage], a.d);
+  load(shared.q[stage], a.q, Tile::kQPanels, shared.lse_log2[stage], a.lse_log2);
+  load(shared.d_o[stage], a.d_o, Tile::kVPanels, shared.d[stage], a.d);
 }
 
 /// Starts the loads of K, V and as many tiles of Q and dO as there are stages; one thread does it, the first
@@ -158,17 +170,17 @@ template <int kHeadDim>
 __device__ __forceinline__ void load_first_tiles(const DqDkDvArguments<kHeadDim>& a,
                                                  SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
-  const auto load_keys = [&](std::byte* to, const TensorMap& map, Barrier& full) {
-    barrier_arrive_expecting(full, Tile::kKeyTileBytes);
+  const auto load_keys = [&](std::byte* to, const TensorMap& map, int panels, Barrier& full) {
+    barrier_arrive_expecting(full, static_cast<unsigned>(panels * Tile::kKeyPanelBytes));
     FMHA_BWD_UNROLL
-    for (int p = 0; p < Tile::kPanels; ++p) {
+    for (int p = 0; p < panels; ++p) {
       load_tile(to + p * Tile::kKeyPanelBytes, map, p * kPanelColumns, shared.walk.first_key,
                 shared.walk.head_k, shared.walk.batch, full);
     }
   };
-  load_keys(shared.k, a.k, shared.k_full);
+  load_keys(shared.k, a.k, Tile::kQPanels, shared.k_full);
   load_next_tile(a, shared, 0, 0);
-  load_keys(shared.v, a.v, shared.v_full);
+  load_keys(shared.v, a.v, Tile::kVPanels, shared.v_full);
   for (int t = 1; t < Tile::kStages && t < shared.walk.tiles; ++t) load_next_tile(a, shared, t, t);
 }
 

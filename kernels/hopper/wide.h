@@ -1,0 +1,331 @@
+// Stage 2 (dq_dk_dv.h) where a head dimension is above 128: what its multiplying warpgroups do.
+//
+// Tiling: kN = 64 keys a block and kM = 64 queries a tile, so that dK and dV, 64 rows of up to 256 columns in
+// fp32, fit in the registers of a warpgroup each. The first makes dV, the second dK, and for a tile
+//   first:  S^T = K Q^T;  P of S in place, in fp32 to shared memory;  dV += P^T dO
+//   second: dP^T = V dO^T;  dS of dP and that P;  dK += dS^T Q;  dS^T, in 16 bits, to shared memory
+// and each its half of the columns of dQ = dS K, of the tile before, added to the accumulator from registers.
+//
+// Why it is fast: P and dS are left operands in the registers that they were computed in, and each of S and
+// dP is one product whose operands are read once; only P and dS cross, P at once and dS a tile late. The two
+// have the same number of products to do, and the first runs about half a tile ahead, so that one multiplies
+// during the other's exponentials or differences.
+//
+// Budget at hdim 256: 128 sums of dV or dK, 32 of S or dP, or 64 of dQ in their place, of 240 registers a
+// thread; 227 KB of shared memory; one block an SM.
+//
+// Bound at hdim 256, for a tile: tensor cores 2560 clocks; shared memory 2750 (operands 1920, P 256, dS 64,
+// loads 512); L2 64 KB of Q and dO in and 64 KB added to dQ, twice what a product at hdim 128 takes.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include "kernels/hopper/ptx/elementwise.h"
+#include "kernels/hopper/ptx/warpgroup.h"
+#include "kernels/hopper/ptx/wgmma.h"
+#include "kernels/hopper/scores.h"
+#include "kernels/hopper/sums.h"
+#include "kernels/hopper/tile_out.h"
+#include "kernels/hopper/walk.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+
+/// Sums of half of dQ's columns: 128 of 256, or 64 and 32 of 192 (tiling.h's column_of_half).
+template <int kHdimQ>
+struct DqSums {
+  float columns[kHdimQ == 256 ? 64 : 32];
+  float more[16];  // hdim 192
+
+  __device__ __forceinline__ void finished() {
+    products_finished(columns);
+    if constexpr (kHdimQ == 192) products_finished(more);
+  }
+  /// `to` is the thread's place in the tile's half.
+  __device__ __forceinline__ void add(float* to) const {
+    add_sums(to, columns);
+    if constexpr (kHdimQ == 192) add_sums(to + 32 * kWarpgroup, more);
+  }
+};
+
+/// dQ = dS K in half of the columns. Commits.
+template <class T, int kHeadDim, int kHalf>
+__device__ __forceinline__ void multiply_wide_dq(DqSums<Tiling<kHeadDim>::kHdimQ>& dq, const std::byte* ds,
+                                                 const std::byte* k) {
+  using Tile = Tiling<kHeadDim>;
+  constexpr bool kWhole = Tile::kHdimQ == 256;
+  constexpr int kColumns = kWhole ? 128 : 64;
+  const std::uint64_t left = descriptor(ds);
+  const std::uint64_t right = descriptor(k + 2 * kHalf * Tile::kKeyPanelBytes, Tile::kKeyPanelBytes);
+  const std::uint64_t right_more = descriptor(k + Tile::kKeyPanelBytes + kHalf * (kPanelRowBytes / 2));
+  products_begin();
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < Tile::kN / 16; ++i) {
+    const std::uint64_t a = moved(left, i * 16 * kPanelRowBytes);
+    const std::uint64_t b = moved(right, i * 16 * kPanelRowBytes);
+    const std::uint64_t b_more = moved(right_more, i * 16 * kPanelRowBytes);
+    if (i == 0) {
+      multiply<T, kColumns, true, true, true>(dq.columns, a, b);
+      if constexpr (!kWhole) multiply<T, 32, true, true, true>(dq.more, a, b_more);
+    } else {
+      multiply<T, kColumns, false, true, true>(dq.columns, a, b);
+      if constexpr (!kWhole) multiply<T, 32, false, true, true>(dq.more, a, b_more);
+    }
+  }
+  products_commit();
+}
+
+/// sums += weights^T rows, panel by panel: dV of P and dO, dK of dS and Q. Replaces the sums where `adds` is
+/// false. Commits.
+template <class T, int kHeadDim, int kPanels>
+__device__ __forceinline__ void multiply_panels(float (&sums)[kPanels][32],
+                                                const std::uint32_t (&weights)[4][4], const std::byte* rows,
+                                                bool adds) {
+  using Tile = Tiling<kHeadDim>;
+  static_assert(Tile::kM == 64);
+  const std::uint64_t right = descriptor(rows);
+  products_begin();
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    FMHA_BWD_UNROLL
+    for (int p = 0; p < kPanels; ++p) {
+      multiply<T, 64, true>(sums[p], weights[i],
+                            moved(right, p * Tile::kQueryPanelBytes + i * 16 * kPanelRowBytes),
+                            adds || i > 0);
+    }
+  }
+  products_commit();
+}
+
+/// Sums of 64 queries, packed: the left operand of their products.
+template <class T>
+__device__ __forceinline__ void pack_scores(std::uint32_t (&words)[4][4], const float (&scores)[32]) {
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < 16; ++i) words[i / 4][i % 4] = pack<T>(scores[2 * i], scores[2 * i + 1]);
+}
+
+/// The thread's place in half kHalf of dQ's accumulator, of the tile of visit t.
+template <int kHalf, int kHeadDim>
+__device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
+                                              const SharedMemory<kHeadDim>& shared, int t) {
+  constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
+  return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t & 7]) * kElements +
+         kHalf * (kElements / 2) + 4 * thread_of_warpgroup();
+}
+
+/// A warpgroup's half of dQ of the last visit, for which nothing has come after.
+template <class T, int kHalf, int kHeadDim>
+__device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
+                                            SharedMemory<kHeadDim>& shared,
+                                            const Ring<Tiling<kHeadDim>::kDsStages>& ring) {
+  DqSums<Tiling<kHeadDim>::kHdimQ> dq;
+  barrier_wait(shared.ds_full[ring.stage], ring.parity);
+  multiply_wide_dq<T, kHeadDim, kHalf>(dq, shared.ds[ring.stage], shared.k);
+  products_wait<0>();
+  dq.finished();
+  dq.add(dq_of_visit<kHalf>(a, shared, shared.walk.tiles - 1));
+}
+
+/// The sums of dK or dV, which are `before` floats into those of a tile of keys, to their tensor, by way of
+/// `out` in shared memory; of a shared tile only in the last block to come.
+template <class T, int kHalf, int kHeadDim, int kPanels>
+__device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& a,
+                                               SharedMemory<kHeadDim>& shared, float (&sums)[kPanels][32],
+                                               int before, float factor, const TensorMap& map,
+                                               std::byte* out) {
+  using Tile = Tiling<kHeadDim>;
+  const int thread = thread_of_warpgroup();
+  const Walk& walk = shared.walk;
+  if (walk.shared >= 0) {
+    float* const all =
+        a.sums + static_cast<std::int64_t>(walk.shared) * Tile::kKeyTileElements + before + 4 * thread;
+    FMHA_BWD_UNROLL
+    for (int p = 0; p < kPanels; ++p) add_sums(all + p * 32 * kWarpgroup, sums[p]);
+    if (!is_last_to_add(a, shared, kHalf == 0 && thread == 0)) return;
+    FMHA_BWD_UNROLL
+    for (int p = 0; p < kPanels; ++p) read_sums(sums[p], all + p * 32 * kWarpgroup);
+  }
+  const std::uint32_t matrix_row = matrix_offset(thread / 32, thread % 32);
+  FMHA_BWD_UNROLL
+  for (int p = 0; p < kPanels; ++p) {
+    tile_from_sums<T, 64>(out + p * Tile::kKeyPanelBytes, 0, sums[p], factor, factor, matrix_row);
+  }
+  named_barrier<kWarpgroup, 2 + kHalf>();
+  if (thread == 0) {
+    for (int p = 0; p < kPanels; ++p) {
+      store_tile(map, p * kPanelColumns, walk.first_key, walk.head_k, walk.batch,
+                 out + p * Tile::kKeyPanelBytes);
+    }
+    store_commit_and_wait_for_reads();
+  }
+}
+
+/// The first warpgroup's part: S, P, dV and the first half of dQ.
+template <class T, int kHeadDim>
+__device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHeadDim>& a,
+                                                     SharedMemory<kHeadDim>& shared) {
+  using Tile = Tiling<kHeadDim>;
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  const int lane = thread % 32;
+  const int tiles = shared.walk.tiles;
+  float dv[Tile::kVPanels][32];
+  Ring<Tile::kStages> ring;
+  Ring<1> p_ring;
+  Ring<Tile::kDsStages> ds_in;  // a tile behind
+  barrier_wait(shared.k_full, 0);
+
+  int t = 0;
+  do {
+    const int stage = ring.stage;
+    float s[32];
+    barrier_wait(shared.query_full[stage], ring.parity);
+    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, shared.q[stage]);
+
+    // P in the place of S
+    float2 lse[8];
+    read_rows<64>(lse, shared.lse_log2[stage], lane);
+    const int first_query = shared.first_query[stage];
+    const bool hides = first_query < shared.all_seen_by;
+    products_wait<0>();
+    products_finished(s);
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      s[4 * j] = exp2_approximate(s[4 * j] * a.scale_log2 - lse[j].x);
+      s[4 * j + 1] = exp2_approximate(s[4 * j + 1] * a.scale_log2 - lse[j].y);
+      s[4 * j + 2] = exp2_approximate(s[4 * j + 2] * a.scale_log2 - lse[j].x);
+      s[4 * j + 3] = exp2_approximate(s[4 * j + 3] * a.scale_log2 - lse[j].y);
+    }
+    if (hides) {
+      const int row = thread_of_warpgroup();
+      const int* const first_seen_by = shared.first_seen_by + row / 32 * 16 + row % 32 / 4;
+      const int from0 = first_seen_by[0] - first_query - 2 * (lane % 4);
+      const int from8 = first_seen_by[8] - first_query - 2 * (lane % 4);
+      FMHA_BWD_UNROLL
+      for (int j = 0; j < 8; ++j) {
+        if (8 * j < from0) s[4 * j] = 0.0F;
+        if (8 * j + 1 < from0) s[4 * j + 1] = 0.0F;
+        if (8 * j < from8) s[4 * j + 2] = 0.0F;
+        if (8 * j + 1 < from8) s[4 * j + 3] = 0.0F;
+      }
+    }
+    barrier_wait(shared.p_empty, p_ring.parity ^ 1);
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      *reinterpret_cast<float4*>(shared.p[j][thread]) =
+          make_float4(s[4 * j], s[4 * j + 1], s[4 * j + 2], s[4 * j + 3]);
+    }
+    __syncwarp();
+    if (lane == 0) barrier_arrive(shared.p_full);
+    p_ring.advance();
+    std::uint32_t p[4][4];
+    pack_scores<T>(p, s);
+    multiply_panels<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
+
+    // dQ of the tile before. In the first tile a product of what stands in K's place is made and thrown away,
+    // so that no branch parts the products in flight; its address is formed, not used.
+    if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+    DqSums<Tile::kHdimQ> dq;
+    multiply_wide_dq<T, kHeadDim, 0>(dq, t > 0 ? shared.ds[ds_in.stage] : shared.k, shared.k);
+    float* const dq_sums = dq_of_visit<0>(a, shared, t + 7);  // visit t - 1, in a ring of 8
+    products_wait<0>();
+    dq.finished();
+    if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    if (t > 0) {
+      if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      ds_in.advance();
+      dq.add(dq_sums);
+    }
+    __syncwarp();
+    ring.advance();
+  } while (++t < tiles);
+  FMHA_BWD_UNROLL
+  for (int p = 0; p < Tile::kVPanels; ++p) products_finished(dv[p]);
+
+  add_last_dq<T, 0>(a, shared, ds_in);
+  // V is free: dS of the last tile was made of it.
+  store_key_sums<T, 0>(a, shared, dv, Tile::kN * Tile::kHdimQ, 1.0F, a.dv, shared.v);
+}
+
+/// The second warpgroup's part: dP, dS, dK and the second half of dQ.
+template <class T, int kHeadDim>
+__device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDim>& a,
+                                                   SharedMemory<kHeadDim>& shared) {
+  using Tile = Tiling<kHeadDim>;
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  const int lane = thread % 32;
+  const std::uint32_t matrix_row = matrix_offset(thread / 32, lane);
+  const int tiles = shared.walk.tiles;
+  float dk[Tile::kQPanels][32];
+  Ring<Tile::kStages> ring;
+  Ring<1> p_ring;
+  Ring<Tile::kDsStages> ds_out;
+  Ring<Tile::kDsStages> ds_in;  // a tile behind
+  barrier_wait(shared.k_full, 0);
+  barrier_wait(shared.v_full, 0);
+
+  int t = 0;
+  do {
+    const int stage = ring.stage;
+    float dp[32];
+    barrier_wait(shared.query_full[stage], ring.parity);
+    multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, shared.v, shared.d_o[stage]);
+
+    // dS in the place of dP
+    float2 d[8];
+    read_rows<64>(d, shared.d[stage], lane);
+    barrier_wait(shared.p_full, p_ring.parity);
+    float p[32];
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      const float4 quad = *reinterpret_cast<const float4*>(shared.p[j][thread]);
+      p[4 * j] = quad.x, p[4 * j + 1] = quad.y, p[4 * j + 2] = quad.z, p[4 * j + 3] = quad.w;
+    }
+    products_wait<0>();
+    products_finished(dp);
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      dp[4 * j] = p[4 * j] * (dp[4 * j] - d[j].x);
+      dp[4 * j + 1] = p[4 * j + 1] * (dp[4 * j + 1] - d[j].y);
+      dp[4 * j + 2] = p[4 * j + 2] * (dp[4 * j + 2] - d[j].x);
+      dp[4 * j + 3] = p[4 * j + 3] * (dp[4 * j + 3] - d[j].y);
+    }
+    __syncwarp();
+    if (lane == 0) barrier_arrive(shared.p_empty);
+    p_ring.advance();
+    std::uint32_t ds[4][4];
+    pack_scores<T>(ds, dp);
+    barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
+    const std::uint32_t to = shared_address(shared.ds[ds_out.stage]) + matrix_row;
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < 4; ++i) store_columns(to, i, Tile::kDsPanelBytes, ds[i]);
+    multiply_panels<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
+    fence_async_proxy();
+    __syncwarp();
+    if (lane == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
+    __syncwarp();
+    ds_out.advance();
+
+    // As in differentiate_values.
+    if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+    DqSums<Tile::kHdimQ> dq;
+    multiply_wide_dq<T, kHeadDim, 1>(dq, t > 0 ? shared.ds[ds_in.stage] : shared.k, shared.k);
+    float* const dq_sums = dq_of_visit<1>(a, shared, t + 7);
+    products_wait<0>();
+    dq.finished();
+    if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    if (t > 0) {
+      if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      ds_in.advance();
+      dq.add(dq_sums);
+    }
+    __syncwarp();
+    ring.advance();
+  } while (++t < tiles);
+  FMHA_BWD_UNROLL
+  for (int p = 0; p < Tile::kQPanels; ++p) products_finished(dk[p]);
+
+  add_last_dq<T, 1>(a, shared, ds_in);
+  // Q's stages are free: P of the last tile was made of them, and dK by this warpgroup.
+  store_key_sums<T, 1>(a, shared, dk, 0, a.scale, a.dk, shared.q[0]);
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
