@@ -283,8 +283,10 @@ __global__ __launch_bounds__(3 * kWarpgroup,
       barrier_init(shared.ds_full[s], Tile::kWide ? 4 : 8);
       barrier_init(shared.ds_empty[s], 8);
     }
-    barrier_init(shared.p_full, 4);
-    barrier_init(shared.p_empty, 4);
+    if constexpr (Tile::kWide) {
+      barrier_init(shared.p_full, 4);
+      barrier_init(shared.p_empty, 4);
+    }
     fence_barrier_init();
     if (shared.walk.tiles > 0) load_first_tiles(a, shared);
   }

@@ -46,9 +46,20 @@ TEST(HopperRefusal, NamesTheTypeThatTensorCoresDoNotMultiply) {
   EXPECT_THAT(refusal(problem_of(DType::fp32, 64, 64)), Optional(HasSubstr("fp32")));
 }
 
+TEST(HopperRefusal, IsNoneForMultiplesOf8Above128) {
+  for (const auto& [hdim_q, hdim_v] :
+       {std::pair{136, 136}, {192, 128}, {128, 192}, {192, 192}, {8, 200}, {256, 256}}) {
+    EXPECT_EQ(refusal(problem_of(DType::bf16, hdim_q, hdim_v)), std::nullopt) << hdim_q << " " << hdim_v;
+  }
+}
+
 TEST(HopperRefusal, NamesTheHeadDimensionsThatThereAre) {
-  for (const std::int64_t hdim : {1, 63, 65, 96, 192, 256}) {
+  for (const std::int64_t hdim : {1, 63, 65, 96}) {
     EXPECT_THAT(refusal(problem_of(DType::bf16, hdim, hdim)), Optional(HasSubstr("64 and 128"))) << hdim;
+  }
+  for (const auto& [hdim_q, hdim_v] : {std::pair{132, 132}, {192, 4}, {129, 128}, {264, 264}, {64, 257}}) {
+    EXPECT_THAT(refusal(problem_of(DType::bf16, hdim_q, hdim_v)), Optional(HasSubstr("multiples of 8")))
+        << hdim_q << " " << hdim_v;
   }
 }
 

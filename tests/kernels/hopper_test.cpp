@@ -10,7 +10,13 @@ namespace fmha_bwd {
 namespace {
 
 constexpr std::array kTypes = {DType::fp16, DType::bf16};
-constexpr std::array<std::int64_t, 2> kHeadDims = {64, 128};
+struct HeadDims {
+  std::int64_t q;
+  std::int64_t v;
+};
+/// Each kernel's own, and some that it fills up with zeros.
+constexpr std::array kHeadDims = {HeadDims{64, 64}, {128, 128},         {192, 128}, {192, 192},
+                                  {256, 256},       HeadDims{136, 136}, {152, 8},   {16, 248}};
 
 class Hopper : public FamilyTest {
  protected:
@@ -27,9 +33,10 @@ class Hopper : public FamilyTest {
     return count;
   }
 
-  /// As many tiles of 128 keys as there are blocks in a wave, so that no two blocks share one.
-  Extents whole_wave(std::int64_t hdim) const {
-    return {1, multiprocessors(), multiprocessors(), 300, 100, hdim, hdim};
+  /// As many tiles of keys as there are blocks in a wave, so that no two blocks share one.
+  Extents whole_wave(const HeadDims& hdim) const {
+    const std::int64_t keys = hdim.q > 128 || hdim.v > 128 ? 50 : 100;  // of tiles of 64 or 128
+    return {1, multiprocessors(), multiprocessors(), 300, keys, hdim.q, hdim.v};
   }
 
   /// Ten runs on one session, half of them onto poison and half onto what the run before left.
@@ -51,11 +58,12 @@ class Hopper : public FamilyTest {
     EXPECT_TRUE(session->damaged_guards().empty());
   }
 
-  /// In both types, for both head dimensions, in both layouts, under every mask.
+  /// In both types, for all head dimensions, in both layouts, under every mask.
   void expect_right_in_every_form(Extents shape, float standard_deviation) {
     for (const DType dtype : kTypes) {
-      for (const std::int64_t hdim : kHeadDims) {
-        shape.hdim_q = shape.hdim_v = hdim;
+      for (const HeadDims& hdim : kHeadDims) {
+        shape.hdim_q = hdim.q;
+        shape.hdim_v = hdim.v;
         expect_right(problem_of(shape, dtype), standard_deviation, {Layout::bhsd, Layout::bshd});
       }
     }
@@ -89,6 +97,7 @@ TEST_P(Hopper, SumsKeyAndValueGradientsOverTheGroup) {
 TEST_P(Hopper, SumsOverTheGroupWhereEachBlockOwnsItsTile) {
   const std::int64_t heads = multiprocessors();
   expect_right(problem_of({1, 2 * heads, heads, 300, 100, 128, 128}, DType::bf16), 1.0F);
+  expect_right(problem_of({1, 2 * heads, heads, 200, 50, 192, 128}, DType::bf16), 1.0F);
 }
 
 TEST_P(Hopper, KeepsTheHeadsAndTheSequencesOfABatchApart) {
@@ -100,10 +109,10 @@ TEST_P(Hopper, IsRightWherePIsNearlyUniform) { expect_right_in_every_form(extent
 TEST_P(Hopper, IsRightWherePIsNearlyOneHot) { expect_right_in_every_form(extents(1, 2, 2, 500, 500), 3.0F); }
 
 TEST_P(Hopper, TakesANegativeAndAZeroScale) {
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     for (const DType dtype : kTypes) {
       for (const float scale : {-0.3F, 0.0F}) {
-        Problem problem = problem_of({1, 2, 1, 200, 330, hdim, hdim}, dtype);
+        Problem problem = problem_of({1, 2, 1, 200, 330, hdim.q, hdim.v}, dtype);
         problem.scale = scale;
         expect_right(problem, 1.0F);
       }
@@ -120,26 +129,26 @@ TEST_P(Hopper, IsRightWithFewerTilesThanMultiprocessors) {
 }
 
 TEST_P(Hopper, GivesARowThatSeesNoKeyZerosAndMinusInfinity) {
-  for (const std::int64_t hdim : kHeadDims) {
-    expect_zeros_in_rows_that_see_no_key(problem_of({1, 1, 1, 700, 300, hdim, hdim}, DType::fp16));
+  for (const HeadDims& hdim : kHeadDims) {
+    expect_zeros_in_rows_that_see_no_key(problem_of({1, 1, 1, 700, 300, hdim.q, hdim.v}, DType::fp16));
   }
 }
 
 TEST_P(Hopper, GivesAKeyThatNoQuerySeesZeroGradients) {
-  for (const std::int64_t hdim : kHeadDims) {
-    expect_zeros_in_keys_that_no_query_sees(problem_of({1, 1, 1, 300, 700, hdim, hdim}, DType::fp16));
+  for (const HeadDims& hdim : kHeadDims) {
+    expect_zeros_in_keys_that_no_query_sees(problem_of({1, 1, 1, 300, 700, hdim.q, hdim.v}, DType::fp16));
   }
 }
 
 TEST_P(Hopper, GivesTheSameBitsInEitherLayout) {
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     expect_same_bits_in_either_layout(problem_of(whole_wave(hdim), DType::fp16));
   }
 }
 
 // A tile of keys that one block walks over alone is summed in one order: dK and dV that move are a race.
 TEST_P(Hopper, RepeatsTheBitsOfKeyAndValueGradients) {
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     const Problem problem = problem_of(whole_wave(hdim), DType::bf16);
     for (const MaskSpec& mask : {kNoMask, kTopLeft}) {
       std::vector<std::byte> dk;
@@ -161,9 +170,9 @@ TEST_P(Hopper, RepeatsTheBitsOfKeyAndValueGradients) {
 // Such tiles are few, or those of a last wave that is not whole; their sums are in no order.
 TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
   const std::int64_t tiles = multiprocessors() + multiprocessors() / 6;
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     for (const Extents& shape :
-         {Extents{1, 2, 1, 1100, 1100, hdim, hdim}, {1, tiles, tiles, 450, 100, hdim, hdim}}) {
+         {Extents{1, 2, 1, 1100, 1100, hdim.q, hdim.v}, {1, tiles, tiles, 450, 100, hdim.q, hdim.v}}) {
       for (const MaskSpec& mask : {kNoMask, kBottomRight}) {
         expect_right_in_each_run(problem_of(shape, DType::fp16), mask, [](Session&, const std::string&) {});
       }
@@ -173,8 +182,8 @@ TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
 
 TEST_P(Hopper, IsRightWhereTheDiagonalIsMovedToEitherSide) {
   for (const char* name : {"top_left:-1,5", "bottom_right:-1,70"}) {
-    for (const std::int64_t hdim : kHeadDims) {
-      expect_right_under(problem_of({1, 2, 1, 300, 330, hdim, hdim}, DType::bf16), masks_from(name),
+    for (const HeadDims& hdim : kHeadDims) {
+      expect_right_under(problem_of({1, 2, 1, 300, 330, hdim.q, hdim.v}, DType::bf16), masks_from(name),
                          {.seed = 7, .standard_deviation = 1.0F}, {Layout::bshd});
     }
   }
