@@ -30,46 +30,30 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// Sums of half of dQ's columns: 128 of 256, or 64 and 32 of 192 (tiling.h's column_of_half).
-template <int kHdimQ>
-struct DqSums {
-  float columns[kHdimQ == 256 ? 64 : 32];
-  float more[16];  // hdim 192
+/// Half of dQ's columns is made in two parts: 64 columns, and 64 more at hdim 256, 32 at 192 (tiling.h's
+/// column_of_half).
+template <int kHdimQ, int kPart>
+inline constexpr int kDqColumns = kHdimQ == 192 && kPart == 1 ? 32 : 64;
 
-  __device__ __forceinline__ void finished() {
-    products_finished(columns);
-    if constexpr (kHdimQ == 192) products_finished(more);
-  }
-  /// `to` is the thread's place in the tile's half.
-  __device__ __forceinline__ void add(float* to) const {
-    add_sums(to, columns);
-    if constexpr (kHdimQ == 192) add_sums(to + 32 * kWarpgroup, more);
-  }
-};
-
-/// dQ = dS K in half of the columns. Commits.
-template <class T, int kHeadDim, int kHalf>
-__device__ __forceinline__ void multiply_wide_dq(DqSums<Tiling<kHeadDim>::kHdimQ>& dq, const std::byte* ds,
-                                                 const std::byte* k) {
+/// dQ = dS K in a part of half kHalf. Commits.
+template <class T, int kHeadDim, int kHalf, int kPart>
+__device__ __forceinline__ void multiply_dq_part(float (&dq)[kDqColumns<Tiling<kHeadDim>::kHdimQ, kPart> / 2],
+                                                 const std::byte* ds, const std::byte* k) {
   using Tile = Tiling<kHeadDim>;
-  constexpr bool kWhole = Tile::kHdimQ == 256;
-  constexpr int kColumns = kWhole ? 128 : 64;
+  constexpr int kColumns = kDqColumns<Tile::kHdimQ, kPart>;
+  constexpr int kColumn = column_of_half<kHeadDim>(kHalf, 64 * kPart);
   const std::uint64_t left = descriptor(ds);
-  const std::uint64_t right = descriptor(k + 2 * kHalf * Tile::kKeyPanelBytes, Tile::kKeyPanelBytes);
-  const std::uint64_t right_more = descriptor(k + Tile::kKeyPanelBytes + kHalf * (kPanelRowBytes / 2));
+  const std::uint64_t right =
+      descriptor(k + kColumn / kPanelColumns * Tile::kKeyPanelBytes + kColumn % kPanelColumns * 2);
   products_begin();
   FMHA_BWD_UNROLL
   for (int i = 0; i < Tile::kN / 16; ++i) {
     const std::uint64_t a = moved(left, i * 16 * kPanelRowBytes);
     const std::uint64_t b = moved(right, i * 16 * kPanelRowBytes);
-    const std::uint64_t b_more = moved(right_more, i * 16 * kPanelRowBytes);
-    if (i == 0) {
-      multiply<T, kColumns, true, true, true>(dq.columns, a, b);
-      if constexpr (!kWhole) multiply<T, 32, true, true, true>(dq.more, a, b_more);
-    } else {
-      multiply<T, kColumns, false, true, true>(dq.columns, a, b);
-      if constexpr (!kWhole) multiply<T, 32, false, true, true>(dq.more, a, b_more);
-    }
+    if (i == 0)
+      multiply<T, kColumns, true, true, true>(dq, a, b);
+    else
+      multiply<T, kColumns, false, true, true>(dq, a, b);
   }
   products_commit();
 }
@@ -117,12 +101,18 @@ template <class T, int kHalf, int kHeadDim>
 __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
                                             SharedMemory<kHeadDim>& shared,
                                             const Ring<Tiling<kHeadDim>::kDsStages>& ring) {
-  DqSums<Tiling<kHeadDim>::kHdimQ> dq;
+  constexpr int kHdimQ = Tiling<kHeadDim>::kHdimQ;
+  float dq[kDqColumns<kHdimQ, 0> / 2];
+  float more_dq[kDqColumns<kHdimQ, 1> / 2];
   barrier_wait(shared.ds_full[ring.stage], ring.parity);
-  multiply_wide_dq<T, kHeadDim, kHalf>(dq, shared.ds[ring.stage], shared.k);
+  multiply_dq_part<T, kHeadDim, kHalf, 0>(dq, shared.ds[ring.stage], shared.k);
+  multiply_dq_part<T, kHeadDim, kHalf, 1>(more_dq, shared.ds[ring.stage], shared.k);
   products_wait<0>();
-  dq.finished();
-  dq.add(dq_of_visit<kHalf>(a, shared, shared.walk.tiles - 1));
+  products_finished(dq);
+  products_finished(more_dq);
+  float* const dq_sums = dq_of_visit<kHalf>(a, shared, shared.walk.tiles - 1);
+  add_sums(dq_sums, dq);
+  add_sums(dq_sums + 32 * kWarpgroup, more_dq);
 }
 
 /// The sums of dK or dV, which are `before` floats into those of a tile of keys, to their tensor, by way of
@@ -173,20 +163,20 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   Ring<Tile::kDsStages> ds_in;  // a tile behind
   barrier_wait(shared.k_full, 0);
 
+  float s[32];
+  float2 lse[8];
+  barrier_wait(shared.query_full[0], 0);
+  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, shared.q[0]);
+  read_rows<64>(lse, shared.lse_log2[0], lane);
+  products_wait<0>();
+  products_finished(s);
+
   int t = 0;
   do {
     const int stage = ring.stage;
-    float s[32];
-    barrier_wait(shared.query_full[stage], ring.parity);
-    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, shared.q[stage]);
-
-    // P in the place of S
-    float2 lse[8];
-    read_rows<64>(lse, shared.lse_log2[stage], lane);
     const int first_query = shared.first_query[stage];
     const bool hides = first_query < shared.all_seen_by;
-    products_wait<0>();
-    products_finished(s);
+    // P in the place of S
     FMHA_BWD_UNROLL
     for (int j = 0; j < 8; ++j) {
       s[4 * j] = exp2_approximate(s[4 * j] * a.scale_log2 - lse[j].x);
@@ -221,21 +211,34 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     multiply_panels<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     // dQ of the tile before. In the first tile a product of what stands in K's place is made and thrown away,
-    // so that no branch parts the products in flight; its address is formed, not used.
+    // so that no branch parts the products in flight; its address is formed, not used. So is a last S.
     if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-    DqSums<Tile::kHdimQ> dq;
-    multiply_wide_dq<T, kHeadDim, 0>(dq, t > 0 ? shared.ds[ds_in.stage] : shared.k, shared.k);
+    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k;
+    float dq[kDqColumns<Tile::kHdimQ, 0> / 2];
+    float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
+    multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k);
+    multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k);
     float* const dq_sums = dq_of_visit<0>(a, shared, t + 7);  // visit t - 1, in a ring of 8
-    products_wait<0>();
-    dq.finished();
+    products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    ring.advance();
+    products_wait<1>();
+    products_finished(dq);
+    if (t > 0) add_sums(dq_sums, dq);
+    const bool goes_on = t + 1 < tiles;
+    if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
+    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, goes_on ? shared.q[ring.stage] : shared.k);
+    products_wait<1>();
+    products_finished(more_dq);
     if (t > 0) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
-      dq.add(dq_sums);
+      add_sums(dq_sums + 32 * kWarpgroup, more_dq);
     }
     __syncwarp();
-    ring.advance();
+    read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
+    products_wait<0>();
+    products_finished(s);
   } while (++t < tiles);
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kVPanels; ++p) products_finished(dv[p]);
@@ -262,16 +265,18 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
   barrier_wait(shared.k_full, 0);
   barrier_wait(shared.v_full, 0);
 
+  float dp[32];
+  float2 d[8];
+  barrier_wait(shared.query_full[0], 0);
+  multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, shared.v, shared.d_o[0]);
+  read_rows<64>(d, shared.d[0], lane);
+  products_wait<0>();
+  products_finished(dp);
+
   int t = 0;
   do {
     const int stage = ring.stage;
-    float dp[32];
-    barrier_wait(shared.query_full[stage], ring.parity);
-    multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, shared.v, shared.d_o[stage]);
-
     // dS in the place of dP
-    float2 d[8];
-    read_rows<64>(d, shared.d[stage], lane);
     barrier_wait(shared.p_full, p_ring.parity);
     float p[32];
     FMHA_BWD_UNROLL
@@ -279,8 +284,6 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
       const float4 quad = *reinterpret_cast<const float4*>(shared.p[j][thread]);
       p[4 * j] = quad.x, p[4 * j + 1] = quad.y, p[4 * j + 2] = quad.z, p[4 * j + 3] = quad.w;
     }
-    products_wait<0>();
-    products_finished(dp);
     FMHA_BWD_UNROLL
     for (int j = 0; j < 8; ++j) {
       dp[4 * j] = p[4 * j] * (dp[4 * j] - d[j].x);
@@ -306,19 +309,33 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
 
     // As in differentiate_values.
     if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-    DqSums<Tile::kHdimQ> dq;
-    multiply_wide_dq<T, kHeadDim, 1>(dq, t > 0 ? shared.ds[ds_in.stage] : shared.k, shared.k);
-    float* const dq_sums = dq_of_visit<1>(a, shared, t + 7);
-    products_wait<0>();
-    dq.finished();
+    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k;
+    float dq[kDqColumns<Tile::kHdimQ, 0> / 2];
+    float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
+    multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k);
+    multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k);
+    float* const dq_sums = dq_of_visit<1>(a, shared, t + 7);  // visit t - 1, in a ring of 8
+    products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    ring.advance();
+    products_wait<1>();
+    products_finished(dq);
+    if (t > 0) add_sums(dq_sums, dq);
+    const bool goes_on = t + 1 < tiles;
+    if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
+    multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, goes_on ? shared.v : shared.k,
+                                               goes_on ? shared.d_o[ring.stage] : shared.k);
+    products_wait<1>();
+    products_finished(more_dq);
     if (t > 0) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
-      dq.add(dq_sums);
+      add_sums(dq_sums + 32 * kWarpgroup, more_dq);
     }
     __syncwarp();
-    ring.advance();
+    read_rows<64>(d, shared.d[ring.stage], lane);
+    products_wait<0>();
+    products_finished(dp);
   } while (++t < tiles);
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kQPanels; ++p) products_finished(dk[p]);
