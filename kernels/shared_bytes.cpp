@@ -71,7 +71,8 @@ void print_hopper() {
       const Of of = {"sm_90", "hopper", type, hdim};
       if (hdim <= 128) of.print("forward_kernel", "", nvidia::hopper::forward_shared_bytes(hdim));
       of.print("dot_do_o_kernel", "", 0);
-      of.print("dq_dk_dv_kernel", "", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
+      of.print("dq_dk_dv_kernel", ", Staircase", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
+      of.print("dq_dk_dv_kernel", ", Mask", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
       of.print("convert_dq_kernel", "", 0);
     }
   }

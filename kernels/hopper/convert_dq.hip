@@ -12,20 +12,18 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
 
-template <class T>
+template <class T, int kHeadDim>
 struct ConvertDqArguments {
-  const float* dq_acc;  // [batch, nhead_q, query_tiles], tiles in the order of registers
-  T* dq;                // [batch, nhead_q, seqlen_q, hdim], by `strides`
+  const float* dq_acc;  // [planes, plane_tiles], tiles in the order of registers
+  T* dq;                // [batch, nhead_q, seqlen_q, hdim_q], by `strides`
   Strides strides;
   float scale;
-  int hdim;
-  int nhead_q;
-  int seqlen_q;
-  int query_tiles;
+  int hdim_q;
+  Planes<Tiling<kHeadDim>::kM> planes;
 };
 
 template <class T, int kHeadDim>
-__global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArguments<T> a) {
+__global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArguments<T, kHeadDim> a) {
   constexpr int kRows = 64;
   constexpr int kColumns = kHeadDim == 64 ? 64 : Tiling<kHeadDim>::kHdimQ / 2;
   constexpr int kPackSize = Pack<T>::kSize;
@@ -51,21 +49,19 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
     }
   }
   __syncthreads();
-  const auto tile = static_cast<int>(half_tile / 2);
   const int half = static_cast<int>(half_tile % 2);
-  const int head_of_batch = tile / a.query_tiles;
-  const int first_query = tile % a.query_tiles * Tiling<kHeadDim>::kM + (kHeadDim == 64 ? half * kRows : 0);
+  const QueryTile tile = a.planes.query_tile(static_cast<int>(half_tile / 2));
+  const int first_query = tile.first_query + (kHeadDim == 64 ? half * kRows : 0);
   FMHA_BWD_UNROLL
   for (int i = 0; i < kRows * kColumns / kPackSize / kWarpgroup; ++i) {
     const int pack = i * kWarpgroup + thread;
     const int query = pack / (kColumns / kPackSize);
-    const int column = pack % (kColumns / kPackSize) * kPackSize;
-    const int dq_column = kHeadDim == 64 ? column : column_of_half<kHeadDim>(half, column);
-    if (first_query + query >= a.seqlen_q || (Tiling<kHeadDim>::kWide && dq_column >= a.hdim)) continue;
-    *reinterpret_cast<Pack<T>*>(a.dq +
-                                a.strides.offset_of({head_of_batch / a.nhead_q, head_of_batch % a.nhead_q,
-                                                     first_query + query, dq_column})) =
-        *reinterpret_cast<const Pack<T>*>(&block[query * kStride + column]);
+    const int column_in_half = pack % (kColumns / kPackSize) * kPackSize;
+    const int column = kHeadDim == 64 ? column_in_half : column_of_half<kHeadDim>(half, column_in_half);
+    if (first_query + query >= tile.seqlen_q || column >= a.hdim_q) continue;
+    *reinterpret_cast<Pack<T>*>(
+        a.dq + a.strides.offset_of({tile.batch, tile.head, tile.place + first_query + query, column})) =
+        *reinterpret_cast<const Pack<T>*>(&block[query * kStride + column_in_half]);
   }
 }
 
@@ -73,16 +69,11 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
 
 void launch_convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
-    const std::int64_t tiles = p.batch * p.nhead_q * query_tiles<kHeadDim>(p);
-    const ConvertDqArguments<T> arguments = {t.dq_acc,
-                                             static_cast<T*>(t.dq),
-                                             place_of(TensorId::dq, p).strides,
-                                             p.scale,
-                                             static_cast<int>(p.hdim_q),
-                                             static_cast<int>(p.nhead_q),
-                                             static_cast<int>(p.seqlen_q),
-                                             static_cast<int>(query_tiles<kHeadDim>(p))};
-    launch(convert_dq_kernel<T, kHeadDim>, 2 * tiles, kWarpgroup, 0, stream, arguments);
+    const ConvertDqArguments<T, kHeadDim> arguments = {
+        t.dq_acc, static_cast<T*>(t.dq),      place_of(TensorId::dq, p).strides,
+        p.scale,  static_cast<int>(p.hdim_q), planes_of<kHeadDim>(p, t)};
+    launch(convert_dq_kernel<T, kHeadDim>, 2 * all_query_tiles<kHeadDim>(p), kWarpgroup, 0, stream,
+           arguments);
   });
 }
 

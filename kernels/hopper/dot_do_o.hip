@@ -4,8 +4,8 @@
 //
 // Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one
 // coalesced access a row, and add up by shuffles; the same threads zero the row's part of the accumulator.
-// Blocks after those of the rows zero the sums. The last rows come first, so that the L2 cache still
-// holds the zeros that stage 2 adds to first.
+// Blocks after those of the rows zero the sums, and one counts the tiles of keys before sequences. The last
+// rows come first, so that the L2 cache still holds the zeros that stage 2 adds to first.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/unroll.h"
@@ -15,20 +15,19 @@ namespace {
 
 constexpr int kThreads = 256;
 
-template <class T>
+template <class T, int kHeadDim>
 struct DotDoOArguments {
   const T* d_o;      // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
   const T* o;        // [batch, nhead_q, seqlen_q, hdim_v], by `strides`
-  const float* lse;  // [batch, nhead_q, seqlen_q]
-  float* d;          // [batch, nhead_q, seqlen_q]
-  Scratch scratch;   // [batch, nhead_q, padded_seqlen_q]
-  float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, kHdimQ]
+  const float* lse;  // [planes, rows_of_plane]
+  float* d;          // [planes, rows_of_plane]
+  Scratch scratch;
+  float* dq_acc;  // [planes, plane_tiles, kM, kHdimQ]
   Strides strides;
   int hdim_v;
-  int nhead_q;
-  int seqlen_q;
-  int padded_seqlen_q;
-  std::int64_t rows;  // padded, of all heads
+  int rows_of_plane;
+  Planes<Tiling<kHeadDim>::kM> planes;
+  int row_blocks;
 };
 
 /// Threads of a row, a power of 2: each has a pack of it, or nothing.
@@ -37,28 +36,31 @@ inline constexpr int kSharers =
     (Tiling<kHeadDim>::kHdimV == 192 ? 256 : Tiling<kHeadDim>::kHdimV) / Pack<T>::kSize;
 
 template <class T, int kHeadDim>
-__global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a) {
+__global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, kHeadDim> a) {
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kSharers = hopper::kSharers<T, kHeadDim>;
-  constexpr int kRows = kThreads / kSharers;  // of a block; they divide the padded length
-  constexpr int kHdimQ = Tiling<kHeadDim>::kHdimQ;
-  if (static_cast<std::int64_t>(blockIdx.x) * kRows >= a.rows) {
-    const std::int64_t quad =
-        (static_cast<std::int64_t>(blockIdx.x) - a.rows / kRows) * kThreads + threadIdx.x;
+  constexpr int kRows = kThreads / kSharers;             // of a block
+  constexpr int kBlocks = Tiling<kHeadDim>::kM / kRows;  // of a tile
+  const int block = a.row_blocks - 1 - static_cast<int>(blockIdx.x);
+  if (block < 0) {
+    const std::int64_t quad = static_cast<std::int64_t>(-1 - block) * kThreads + threadIdx.x;
     if (quad < a.scratch.zeroed / 4) reinterpret_cast<float4*>(a.scratch.sums)[quad] = float4{};
+    if (a.planes.grouped() && blockIdx.x == gridDim.x - 1 && threadIdx.x < 32) {
+      write_tiles_before(a.scratch.key_tiles_before, a.planes.count, [&](int n) {
+        return static_cast<int>(divided_up(a.planes.sequences[n].seqlen_k, Tiling<kHeadDim>::kN));
+      });
+    }
     return;
   }
   const int sharer = static_cast<int>(threadIdx.x) % kSharers;
-  const std::int64_t first_row = a.rows - (static_cast<std::int64_t>(blockIdx.x) + 1) * kRows;
-  const std::int64_t padded_row = first_row + threadIdx.x / kSharers;
-  const auto head_of_batch = static_cast<int>(padded_row / a.padded_seqlen_q);
-  const auto row = static_cast<int>(padded_row % a.padded_seqlen_q);
-  const bool exists = row < a.seqlen_q;
-  const bool has_pack = exists && (!Tiling<kHeadDim>::kWide || sharer * kPackSize < a.hdim_v);
+  const int row_of_block = static_cast<int>(threadIdx.x) / kSharers;
+  const QueryTile tile = a.planes.query_tile(block / kBlocks);
+  const int query = tile.first_query + block % kBlocks * kRows + row_of_block;
+  const int row = tile.place + query;
+  const bool exists = query < tile.seqlen_q;
   float sum = 0.0F;
-  if (has_pack) {
-    const std::int64_t at =
-        a.strides.offset_of({head_of_batch / a.nhead_q, head_of_batch % a.nhead_q, row, sharer * kPackSize});
+  if (exists && sharer * kPackSize < a.hdim_v) {
+    const std::int64_t at = a.strides.offset_of({tile.batch, tile.head, row, sharer * kPackSize});
     const Pack<T> d_o = *reinterpret_cast<const Pack<T>*>(a.d_o + at);
     const Pack<T> o = *reinterpret_cast<const Pack<T>*>(a.o + at);
     FMHA_BWD_UNROLL
@@ -69,16 +71,18 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
   if (sharer == 0) {
     float lse_log2 = INFINITY;
     if (exists) {
-      const std::int64_t at = static_cast<std::int64_t>(head_of_batch) * a.seqlen_q + row;
+      const std::int64_t at = static_cast<std::int64_t>(tile.plane) * a.rows_of_plane + row;
       const float lse = a.lse[at];
       if (lse != -INFINITY) lse_log2 = lse * kLog2E;
       a.d[at] = sum;
     }
+    const std::int64_t padded_row = static_cast<std::int64_t>(block) * kRows + row_of_block;
     a.scratch.lse_log2[padded_row] = lse_log2;
     a.scratch.d[padded_row] = sum;
   }
-  constexpr int kZeros = kRows * kHdimQ / 4;
-  auto* const zeros = reinterpret_cast<float4*>(a.dq_acc + first_row * kHdimQ) + threadIdx.x;
+  constexpr int kZeros = kRows * Tiling<kHeadDim>::kHdimQ / 4;
+  auto* const zeros =
+      reinterpret_cast<float4*>(a.dq_acc) + static_cast<std::int64_t>(block) * kZeros + threadIdx.x;
   FMHA_BWD_UNROLL
   for (int i = 0; i < kZeros; i += kThreads) {
     if (kZeros % kThreads == 0 || i + static_cast<int>(threadIdx.x) < kZeros) zeros[i] = float4{};
@@ -91,21 +95,20 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
   with_types(p, [&]<class T, int kHeadDim>() {
     constexpr int kRows = kThreads / kSharers<T, kHeadDim>;
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
-    const std::int64_t rows = padded_rows<kHeadDim>(p);
+    const std::int64_t row_blocks = padded_rows<kHeadDim>(p) / kRows;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
-    const std::int64_t blocks = rows / kRows + divided_up(scratch.zeroed / 4, kThreads);
-    const DotDoOArguments<T> arguments = {static_cast<const T*>(t.d_o),
-                                          static_cast<const T*>(t.o),
-                                          t.lse,
-                                          t.d,
-                                          scratch,
-                                          t.dq_acc,
-                                          place_of(TensorId::d_o, p).strides,
-                                          static_cast<int>(p.hdim_v),
-                                          static_cast<int>(p.nhead_q),
-                                          static_cast<int>(p.seqlen_q),
-                                          static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM,
-                                          rows};
+    const std::int64_t blocks = row_blocks + divided_up(scratch.zeroed / 4, kThreads) + (p.grouped() ? 1 : 0);
+    const DotDoOArguments<T, kHeadDim> arguments = {static_cast<const T*>(t.d_o),
+                                                    static_cast<const T*>(t.o),
+                                                    t.lse,
+                                                    t.d,
+                                                    scratch,
+                                                    t.dq_acc,
+                                                    place_of(TensorId::d_o, p).strides,
+                                                    static_cast<int>(p.hdim_v),
+                                                    static_cast<int>(device_rows_q(p)),
+                                                    planes_of<kHeadDim>(p, t),
+                                                    static_cast<int>(row_blocks)};
     launch(dot_do_o_kernel<T, kHeadDim>, blocks, kThreads, 0, stream, arguments);
   });
 }

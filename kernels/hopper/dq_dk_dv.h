@@ -30,6 +30,8 @@
 
 #include <hip/hip_runtime.h>
 
+#include <type_traits>
+
 #include "kernels/hopper/ptx/wgmma.h"
 #include "kernels/hopper/scores.h"
 #include "kernels/hopper/sums.h"
@@ -92,8 +94,8 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
 }
 
 /// One warpgroup's part in stage 2: S, dP, dV and dK of keys 64 kHalf to 64 kHalf + 63 of the tile, and its
-/// half of dQ.
-template <class T, int kHeadDim, int kHalf>
+/// half of dQ; under a mask of type M.
+template <class T, int kHeadDim, class M, int kHalf>
 __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a,
                                               SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
@@ -132,30 +134,12 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     float2 rows[kM / 8];
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
     const int first_query = shared.first_query[stage];
-    const bool hides = first_query < shared.all_seen_by;
+    const bool hides = hides_some<M>(shared, first_query);
     products_wait<1>();
     products_finished(s);
     if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
-    FMHA_BWD_UNROLL
-    for (int j = 0; j < kM / 8; ++j) {
-      s[4 * j] = exp2_approximate(s[4 * j] * a.scale_log2 - rows[j].x);
-      s[4 * j + 1] = exp2_approximate(s[4 * j + 1] * a.scale_log2 - rows[j].y);
-      s[4 * j + 2] = exp2_approximate(s[4 * j + 2] * a.scale_log2 - rows[j].x);
-      s[4 * j + 3] = exp2_approximate(s[4 * j + 3] * a.scale_log2 - rows[j].y);
-    }
-    if (hides) {
-      const int row = thread_of_warpgroup();
-      const int* const first_seen_by = shared.first_seen_by + 64 * kHalf + row / 32 * 16 + row % 32 / 4;
-      const int from0 = first_seen_by[0] - first_query - 2 * (lane % 4);
-      const int from8 = first_seen_by[8] - first_query - 2 * (lane % 4);
-      FMHA_BWD_UNROLL
-      for (int j = 0; j < kM / 8; ++j) {
-        if (8 * j < from0) s[4 * j] = 0.0F;
-        if (8 * j + 1 < from0) s[4 * j + 1] = 0.0F;
-        if (8 * j < from8) s[4 * j + 2] = 0.0F;
-        if (8 * j + 1 < from8) s[4 * j + 3] = 0.0F;
-      }
-    }
+    exponentiate<kM>(s, rows, a.scale_log2);
+    if (hides) hide_unseen<M>(s, shared, 64 * kHalf, first_query, lane);
 
     // dS of dP
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane);
@@ -230,11 +214,11 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
   tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row);
   named_barrier<kWarpgroup, 2 + kHalf>();
   if (thread == 0) {
-    const Walk& walk = shared.walk;
+    const Walk walk = shared.walk;
     for (int p = 0; p < Tile::kQPanels; ++p) {
-      store_tile(a.dv, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.batch,
+      store_tile(a.dv, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,
                  dv_out + p * Tile::kKeyPanelBytes);
-      store_tile(a.dk, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.batch,
+      store_tile(a.dk, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,
                  dk_out + p * 64 * kPanelRowBytes);
     }
     store_commit_and_wait_for_reads();
@@ -253,26 +237,29 @@ __device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
   fence_async_proxy();
   __syncthreads();
   if (threadIdx.x != 0) return;
-  const Walk& walk = shared.walk;
+  const Walk walk = shared.walk;
   for (int row = 0; row < Tile::kN; row += 64) {
     for (int p = 0; p < Tile::kQPanels; ++p) {
-      store_tile(a.dk, p * kPanelColumns, walk.first_key + row, walk.head_k, walk.batch, shared.v);
+      store_tile(a.dk, p * kPanelColumns, walk.first_key + row, walk.head_k, walk.keys, shared.v);
     }
     for (int p = 0; p < Tile::kVPanels; ++p) {
-      store_tile(a.dv, p * kPanelColumns, walk.first_key + row, walk.head_k, walk.batch, shared.v);
+      store_tile(a.dv, p * kPanelColumns, walk.first_key + row, walk.head_k, walk.keys, shared.v);
     }
   }
   store_commit_and_wait_for_reads();
 }
 
-template <class T, int kHeadDim>
+/// M: Staircase, or Mask for the masks that are none.
+template <class T, int kHeadDim, class M>
 __global__ __launch_bounds__(3 * kWarpgroup,
                              1) void dq_dk_dv_kernel(const __grid_constant__ DqDkDvArguments<kHeadDim> a) {
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);
+  Walk walk;
+  if (threadIdx.x < 32) walk = walk_of_block<M>(a);
   if (threadIdx.x == 0) {
-    shared.walk = walk_of_block(a);
+    shared.walk = walk;
     barrier_init(shared.k_full, 1);
     barrier_init(shared.v_full, 1);
     for (int s = 0; s < Tile::kStages; ++s) {
@@ -283,20 +270,21 @@ __global__ __launch_bounds__(3 * kWarpgroup,
       barrier_init(shared.ds_full[s], Tile::kWide ? 4 : 8);
       barrier_init(shared.ds_empty[s], 8);
     }
-    if constexpr (Tile::kWide) {
-      barrier_init(shared.p_full, 4);
-      barrier_init(shared.p_empty, 4);
-    }
     fence_barrier_init();
     if (shared.walk.tiles > 0) load_first_tiles(a, shared);
   }
   __syncthreads();
   if (threadIdx.x < Tile::kN) {
     const int key = shared.walk.first_key + static_cast<int>(threadIdx.x);
-    const bool exists = key < a.mask.seqlen_k();
-    const int first = exists ? static_cast<int>(a.mask.visible_queries(key).begin) : kNobody;
+    const M mask = mask_of<M>(a, shared.walk);
+    const Range queries = key < shared.walk.seqlen_k ? mask.visible_queries(key) : Range{kNobody, 0};
+    const auto first = static_cast<int>(queries.begin);
+    const auto end = static_cast<int>(queries.end);
     shared.first_seen_by[threadIdx.x] = first;
-    if (threadIdx.x == Tile::kN - 1) shared.all_seen_by = first;  // the later a key, the later it is seen
+    if (!std::is_same_v<M, Staircase>) shared.end_seen_by[threadIdx.x] = end;
+    // The later a key, the later it is seen, and the later no more.
+    if (threadIdx.x == Tile::kN - 1) shared.all_seen_by = first;
+    if (threadIdx.x == 0) shared.end_all_seen_by = end;
   }
   __syncthreads();
   if (shared.walk.tiles == 0) {
@@ -311,15 +299,15 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   } else if (warpgroup == 1) {
     take_registers<240>();
     if constexpr (Tile::kWide)
-      differentiate_values<T>(a, shared);
+      differentiate_values<T, kHeadDim, M>(a, shared);
     else
-      differentiate<T, kHeadDim, 0>(a, shared);
+      differentiate<T, kHeadDim, M, 0>(a, shared);
   } else {
     take_registers<240>();
     if constexpr (Tile::kWide)
-      differentiate_keys<T>(a, shared);
+      differentiate_keys<T, kHeadDim>(a, shared);
     else
-      differentiate<T, kHeadDim, 1>(a, shared);
+      differentiate<T, kHeadDim, M, 1>(a, shared);
   }
 }
 

@@ -21,11 +21,23 @@ int dq_dk_dv_shared_bytes(int hdim) {
   }
 }
 
-void launch_dq_dk_dv(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
+namespace {
+
+/// Whether every query of the problem is known to see every key.
+bool all_see_all(const Problem& p, const MaskRule& rule) {
+  if (p.grouped() || rule.documents > 0) return false;
+  const Mask mask(rule, p.seqlen_q, p.seqlen_k);
+  const Range all = {0, p.seqlen_k};
+  return mask.visible_keys(0) == all && mask.visible_keys(p.seqlen_q - 1) == all;
+}
+
+}  // namespace
+
+void launch_dq_dk_dv(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
     using Tile = Tiling<kHeadDim>;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
-    const ShareOut share = for_mask(share_out_of<kHeadDim>(p), mask);
+    const ShareOut share = for_walks(share_out_of<kHeadDim>(p), all_see_all(p, mask));
     const DqDkDvArguments<kHeadDim> arguments = {tensor_map(t.q, TensorId::q, p, Tile::kM),
                                                  tensor_map(t.k, TensorId::k, p, Tile::kN),
                                                  tensor_map(t.v, TensorId::v, p, Tile::kN),
@@ -37,17 +49,20 @@ void launch_dq_dk_dv(const Problem& p, const Staircase& mask, const DeviceTensor
                                                  t.dq_acc,
                                                  scratch.sums,
                                                  scratch.arrivals,
+                                                 planes_of<kHeadDim>(p, t),
+                                                 scratch.key_tiles_before,
+                                                 Staircase::rule_of(mask),
                                                  mask,
                                                  p.scale,
                                                  p.scale * kLog2E,
-                                                 static_cast<int>(key_tiles<kHeadDim>(p)),
-                                                 static_cast<int>(query_tiles<kHeadDim>(p)),
+                                                 static_cast<int>(divided_up(p.seqlen_k, Tile::kN)),
                                                  static_cast<int>(p.nhead_k),
                                                  static_cast<int>(p.group_size()),
                                                  static_cast<int>(share.owned),
                                                  static_cast<int>(share.parts)};
-    launch(dq_dk_dv_kernel<T, kHeadDim>, share.blocks(), 3 * kWarpgroup, sizeof(SharedMemory<kHeadDim>),
-           stream, arguments);
+    const auto kernel = Staircase::is_one(mask) ? dq_dk_dv_kernel<T, kHeadDim, Staircase>
+                                                : dq_dk_dv_kernel<T, kHeadDim, Mask>;
+    launch(kernel, share.blocks(), 3 * kWarpgroup, sizeof(SharedMemory<kHeadDim>), stream, arguments);
   });
 }
 

@@ -1,7 +1,8 @@
 // Attention forward on Hopper's tensor cores: the O and LSE that the backward takes as inputs. Head
 // dimensions above 128 are left to the family mma.
 //
-//   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores
+//   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores and its
+//   head's sink
 //
 // Tiling: a block of two warpgroups owns kM = 128 queries of one head, 64 a warpgroup, and walks over the
 // tiles of kN = 128 keys that any of them sees, with a running maximum and sum of each row (online softmax;
@@ -29,16 +30,18 @@ constexpr int kHalfPanelBytes = 64 * kPanelRowBytes;  // of a warpgroup's rows
 constexpr int kThreads = 2 * kWarpgroup;
 
 struct ForwardArguments {
-  TensorMap q;  // [batch, nhead_q, seqlen_q, hdim], boxes of 64 rows
-  TensorMap k;  // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
-  TensorMap v;  // [batch, nhead_k, seqlen_k, hdim], boxes of kN rows
-  TensorMap o;  // [batch, nhead_q, seqlen_q, hdim], boxes of 64 rows
-  float* lse;   // [batch, nhead_q, seqlen_q]
+  TensorMap q;  // [batch, nhead_q, seqlen_q, hdim_q], boxes of 64 rows
+  TensorMap k;  // [batch, nhead_k, seqlen_k, hdim_q], boxes of kN rows
+  TensorMap v;  // [batch, nhead_k, seqlen_k, hdim_v], boxes of kN rows
+  TensorMap o;  // [batch, nhead_q, seqlen_q, hdim_v], boxes of 64 rows
+  float* lse;   // [batch, nhead_q, rows]
   Staircase mask;
   float scale_log2;  // scale * log2 e
   int nhead_q;
   int group_size;
-  int heads;  // batch * nhead_q
+  int heads;          // batch * nhead_q
+  int rows_of_head;   // of LSE
+  const float* sink;  // [nhead_q], or nullptr
 };
 
 template <int kHeadDim>
@@ -74,6 +77,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
   const int tiles = (static_cast<int>(a.mask.keys_of({first_query, end_query}).end) + kN - 1) / kN;
   // Up to this key every query of the tile sees all.
   const int all_see = static_cast<int>(a.mask.visible_keys(first_query).end);
+  const MapPlace place = place_in_batch(batch);
   const int query = first_query + 64 * half + 16 * warp + lane / 4;  // and query + 8
   const auto end_key_of = [&](int q) {
     return q < seqlen_q ? static_cast<int>(a.mask.visible_keys(q).end) : 0;
@@ -84,9 +88,9 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     barrier_arrive_expecting(shared.full[stage], 2 * kPanels * kPanelBytes);
     FMHA_BWD_UNROLL
     for (int p = 0; p < kPanels; ++p) {
-      load_tile(shared.k[stage] + p * kPanelBytes, a.k, p * kPanelColumns, tile * kN, head_k, batch,
+      load_tile(shared.k[stage] + p * kPanelBytes, a.k, p * kPanelColumns, tile * kN, head_k, place,
                 shared.full[stage]);
-      load_tile(shared.v[stage] + p * kPanelBytes, a.v, p * kPanelColumns, tile * kN, head_k, batch,
+      load_tile(shared.v[stage] + p * kPanelBytes, a.v, p * kPanelColumns, tile * kN, head_k, place,
                 shared.full[stage]);
     }
   };
@@ -102,7 +106,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     for (int p = 0; p < kPanels; ++p) {
       for (int h = 0; h < 2; ++h) {
         load_tile(shared.q + p * kPanelBytes + h * kHalfPanelBytes, a.q, p * kPanelColumns,
-                  first_query + 64 * h, head, batch, shared.q_full);
+                  first_query + 64 * h, head, place, shared.q_full);
       }
     }
     for (int tile = 0; tile < kStages && tile < tiles; ++tile) load_keys(tile);
@@ -194,10 +198,19 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
   for (int r = 0; r < 2; ++r) {
     sum[r] += __shfl_xor(sum[r], 1);
     sum[r] += __shfl_xor(sum[r], 2);
-    inverse[r] = sum[r] == 0.0F ? 0.0F : 1.0F / sum[r];
+    float shrink = 1.0F;
+    if (a.sink != nullptr) {
+      const float sink = a.sink[head] * kLog2E;
+      const float before = maximum[r];
+      maximum[r] = fmaxf(before, sink);
+      const float base = maximum[r] == -INFINITY ? 0.0F : maximum[r];
+      shrink = exp2_approximate(before - base);
+      sum[r] = sum[r] * shrink + exp2_approximate(sink - base);
+    }
+    inverse[r] = sum[r] == 0.0F ? 0.0F : shrink / sum[r];
     if (lane % 4 == 0 && query + 8 * r < seqlen_q) {
       constexpr float kLn2 = 0.693147181F;
-      a.lse[static_cast<std::int64_t>(head_of_batch) * seqlen_q + query + 8 * r] =
+      a.lse[static_cast<std::int64_t>(head_of_batch) * a.rows_of_head + query + 8 * r] =
           sum[r] == 0.0F ? -INFINITY : maximum[r] * kLn2 + logf(sum[r]);
     }
   }
@@ -210,7 +223,7 @@ __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_const
     named_barrier<kWarpgroup, 2>();
   if (thread == 0) {
     for (int p = 0; p < kPanels; ++p) {
-      store_tile(a.o, p * kPanelColumns, first_query + 64 * half, head, batch, out + p * kPanelBytes);
+      store_tile(a.o, p * kPanelColumns, first_query + 64 * half, head, place, out + p * kPanelBytes);
     }
     store_commit_and_wait_for_reads();
   }
@@ -222,19 +235,22 @@ int forward_shared_bytes(int hdim) {
   return static_cast<int>(hdim == 64 ? sizeof(ForwardShared<64>) : sizeof(ForwardShared<128>));
 }
 
-void launch_forward(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
+void launch_forward(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
   with_narrow_types(p, [&]<class T, int kHeadDim>() {
     const std::int64_t heads = p.batch * p.nhead_q;
-    const ForwardArguments arguments = {tensor_map(t.q, TensorId::q, p, 64),
-                                        tensor_map(t.k, TensorId::k, p, kN),
-                                        tensor_map(t.v, TensorId::v, p, kN),
-                                        tensor_map(t.o, TensorId::o, p, 64),
-                                        t.lse,
-                                        mask,
-                                        p.scale * kLog2E,
-                                        static_cast<int>(p.nhead_q),
-                                        static_cast<int>(p.group_size()),
-                                        static_cast<int>(heads)};
+    const ForwardArguments arguments = {
+        tensor_map(t.q, TensorId::q, p, 64),
+        tensor_map(t.k, TensorId::k, p, kN),
+        tensor_map(t.v, TensorId::v, p, kN),
+        tensor_map(t.o, TensorId::o, p, 64),
+        t.lse,
+        Staircase(Staircase::rule_of(mask), static_cast<int>(p.seqlen_q), static_cast<int>(p.seqlen_k)),
+        p.scale * kLog2E,
+        static_cast<int>(p.nhead_q),
+        static_cast<int>(p.group_size()),
+        static_cast<int>(heads),
+        static_cast<int>(device_rows_q(p)),
+        t.sink};
     launch(forward_kernel<T, kHeadDim>, (p.seqlen_q + kM - 1) / kM * heads, kThreads,
            sizeof(ForwardShared<kHeadDim>), stream, arguments);
   });

@@ -9,9 +9,13 @@
 #include "base/sequences.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/mma/mma.h"
+#include "kernels/simt/launch.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
+
+/// Whether the forward is this family's own; mma's computes the others.
+bool has_forward(const Problem& p, const MaskRule& mask) { return !p.grouped() && Staircase::is_one(mask); }
 
 class HopperFamily final : public Family {
  public:
@@ -21,31 +25,28 @@ class HopperFamily final : public Family {
                                      std::string_view arch) const override {
     if (arch != "sm_90") return "it needs the architecture sm_90, not " + std::string(arch);
     if (p.dtype == DType::fp32) return "it multiplies fp16 and bf16, not fp32";
-    if (is_wide(p)) {
-      if (p.hdim_q > 256 || p.hdim_v > 256 || p.hdim_q % 8 != 0 || p.hdim_v % 8 != 0) {
-        return "its head dimensions above 128 are multiples of 8 up to 256";
-      }
-    } else if (p.hdim_q != p.hdim_v || (p.hdim_q != 64 && p.hdim_q != 128)) {
-      return "its head dimensions up to 128 are 64 and 128, the same for keys and values";
+    if (p.hdim_q % 8 != 0 || p.hdim_v % 8 != 0 || p.hdim_q > 256 || p.hdim_v > 256) {
+      return "its head dimensions are multiples of 8 up to 256";
     }
-    if (!p.plain_scores()) return "it has no bias, ALiBi, soft-cap, sinks or dropout";
-    if (mask.left < kUnbounded || mask.prefix > 0 || mask.documents > 0) {
-      return "its masks have no left limit, prefix or documents";
-    }
+    Problem without_sinks = p;
+    without_sinks.sink = false;
+    if (!without_sinks.plain_scores()) return "it has no bias, ALiBi, soft-cap or dropout";
     if (p.deterministic) return "its sums of dQ are atomic";
-    if (p.grouped() || has_padding(p)) return "its sequences have one length and no padding";
-    if (p.layout == Layout::qkv) return "its layouts are bhsd and bshd";
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
     // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 4 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
-    if (p.batch * p.nhead_q * (longest / 64 + 2) > std::numeric_limits<std::int32_t>::max() / 8) {
+    constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
+    if (p.batch * p.nhead_q * (longest / 64 + 2) > kMaxInt / 8 ||
+        device_rows_q(p) + device_rows_k(p) >= kMaxInt) {
       return "the problem has more tiles than one launch can cover";
     }
     constexpr std::int64_t kMaxStride = std::int64_t{1} << 39;  // elements: 2^40 bytes
-    if (p.nhead_q * longest * std::max(p.hdim_q, p.hdim_v) >= kMaxStride)
-      return "a sequence is larger than the copy engine can address";
-    if (is_wide(p)) return mma::family().refusal(p, mask, arch);  // its forward is called
-    return std::nullopt;
+    for (const TensorId id : {TensorId::q, TensorId::k, TensorId::v, TensorId::o}) {
+      const Strides strides = place_of(id, p).strides;
+      if (std::max({strides.batch, strides.head, strides.row}) >= kMaxStride)
+        return "a sequence is larger than the copy engine can address";
+    }
+    return has_forward(p, mask) ? std::nullopt : mma::family().refusal(p, mask, arch);
   }
 
   std::size_t dq_acc_bytes(const Problem& p) const override {
@@ -61,17 +62,21 @@ class HopperFamily final : public Family {
 
   void forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
-    if (is_wide(problem)) return mma::family().forward(problem, mask, tensors, stream);
-    launch_forward(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
+    if (has_forward(problem, mask)) {
+      launch_forward(problem, mask, tensors, stream);
+    } else {
+      mma::family().forward(problem, mask, tensors, stream);
+    }
   }
   void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
                hipStream_t /*stream*/) const override {}
   void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_dot_do_o(problem, tensors, stream);
+    if (problem.sink) simt::launch_dsink(problem, tensors, stream);
   }
   void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                 hipStream_t stream) const override {
-    launch_dq_dk_dv(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
+    launch_dq_dk_dv(problem, mask, tensors, stream);
   }
   void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_convert_dq(problem, tensors, stream);

@@ -2,16 +2,19 @@
 #pragma once
 
 #include "kernels/family.h"
+#include "kernels/hopper/sequences.h"
 #include "kernels/hopper/share_out.h"
+#include "kernels/hopper/staircase.h"
 #include "kernels/hopper/tiling.h"
 #include "kernels/launch.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-void launch_forward(const Problem& problem, const Staircase& mask, const DeviceTensors& tensors,
+/// Under a Staircase, in batch mode.
+void launch_forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                     hipStream_t stream);
 void launch_dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
-void launch_dq_dk_dv(const Problem& problem, const Staircase& mask, const DeviceTensors& tensors,
+void launch_dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                      hipStream_t stream);
 void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
 
@@ -19,12 +22,13 @@ inline constexpr float kLog2E = 1.44269504F;
 
 /// The parts of scratch, from stage 1 to stage 2; rows are padded to whole tiles of queries.
 struct Scratch {
-  float* lse_log2 = nullptr;  // [batch, nhead_q, padded rows]: LSE log2 e; +infinity where P is to be 0: in
-                              // rows that see no key, and in those past seqlen_q
-  float* d = nullptr;         // [batch, nhead_q, padded rows]: D; 0 past seqlen_q
+  float* lse_log2 = nullptr;  // [planes, plane_tiles, kM]: LSE log2 e; +infinity where P is to be 0: in rows
+                              // that see no key, and in those past seqlen_q
+  float* d = nullptr;         // [planes, plane_tiles, kM]: D; 0 past seqlen_q
   float* sums = nullptr;      // [shared key tiles, kKeyTileElements]: dK / scale and dV; zero before stage 2
-  unsigned* arrivals = nullptr;  // [shared key tiles]: blocks that have added; zero before stage 2
-  std::int64_t zeroed = 0;       // floats and counters from sums on, a multiple of 4
+  unsigned* arrivals = nullptr;     // [shared key tiles]: blocks that have added; zero before stage 2
+  std::int64_t zeroed = 0;          // floats and counters from sums on, a multiple of 4
+  int* key_tiles_before = nullptr;  // [batch] in group mode: tiles of keys of a head before each sequence
   std::int64_t bytes = 0;
 };
 
@@ -34,8 +38,8 @@ std::int64_t processors();
 /// The share-out of a problem's tiles of keys on the current device, whatever the mask.
 template <int kHeadDim>
 ShareOut share_out_of(const Problem& problem) {
-  return share_out(key_tiles<kHeadDim>(problem) * problem.batch * problem.nhead_k,
-                   query_tiles<kHeadDim>(problem) * problem.group_size(), processors());
+  return share_out(all_key_tiles<kHeadDim>(problem), query_tiles<kHeadDim>(problem) * problem.group_size(),
+                   processors());
 }
 
 /// Where the parts begin in the family's scratch, which starts at `start`.
@@ -46,12 +50,14 @@ Scratch scratch_of(const Problem& problem, void* start) {
   const std::int64_t sums = shared * Tiling<kHeadDim>::kKeyTileElements;
   Scratch scratch;
   scratch.zeroed = sums + divided_up(shared, 4) * 4;
-  scratch.bytes = (2 * rows + scratch.zeroed) * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t table = problem.grouped() ? problem.batch : 0;
+  scratch.bytes = (2 * rows + scratch.zeroed + table) * static_cast<std::int64_t>(sizeof(float));
   if (start == nullptr) return scratch;
   scratch.lse_log2 = static_cast<float*>(start);
   scratch.d = scratch.lse_log2 + rows;
   scratch.sums = scratch.d + rows;
   scratch.arrivals = reinterpret_cast<unsigned*>(scratch.sums + sums);
+  scratch.key_tiles_before = reinterpret_cast<int*>(scratch.sums + scratch.zeroed);
   return scratch;
 }
 
@@ -59,14 +65,16 @@ Scratch scratch_of(const Problem& problem, void* start) {
 inline bool is_wide(const Problem& problem) { return problem.hdim_q > 128 || problem.hdim_v > 128; }
 
 /// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes and that is
-/// not wide.
+/// not wide: kHeadDim is the smallest that holds the problem's own. The copy engine fills the columns after
+/// those with zeros.
 template <class Body>
 auto with_narrow_types(const Problem& problem, const Body& body) {
+  const bool small = problem.hdim_q <= 64 && problem.hdim_v <= 64;
   if (problem.dtype == DType::fp16) {
-    if (problem.hdim_q == 64) return body.template operator()<Half, 64>();
+    if (small) return body.template operator()<Half, 64>();
     return body.template operator()<Half, 128>();
   }
-  if (problem.hdim_q == 64) return body.template operator()<Bfloat16, 64>();
+  if (small) return body.template operator()<Bfloat16, 64>();
   return body.template operator()<Bfloat16, 128>();
 }
 
@@ -83,10 +91,23 @@ auto with_types(const Problem& problem, const Body& body) {
                                       : wide.template operator()<Bfloat16>();
 }
 
-/// Starts `threads` threads in each of `blocks` blocks with `shared_bytes` bytes of dynamic shared memory.
+/// The planes of a problem's tiles of queries.
+template <int kHeadDim>
+Planes<Tiling<kHeadDim>::kM> planes_of(const Problem& problem, const DeviceTensors& tensors) {
+  return {tensors.sequences,
+          static_cast<int>(problem.seqlen_q),
+          static_cast<int>(problem.seqlen_k),
+          static_cast<int>(problem.batch),
+          static_cast<int>(problem.nhead_q),
+          static_cast<int>(plane_tiles<kHeadDim>(problem))};
+}
+
+/// Starts `threads` threads in each of `blocks` blocks, of which there may be none, with `shared_bytes` bytes
+/// of dynamic shared memory.
 template <class Arguments>
 void launch(void (*kernel)(Arguments), std::int64_t blocks, int threads, std::size_t shared_bytes,
             hipStream_t stream, const Arguments& arguments) {
+  if (blocks == 0) return;
   launch_kernel(kernel, blocks, threads, static_cast<int>(shared_bytes), stream, arguments,
                 "the launch of a hopper kernel");
 }

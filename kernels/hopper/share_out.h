@@ -10,7 +10,6 @@
 #include <cstdint>
 
 #include "base/divided_up.h"
-#include "kernels/hopper/staircase.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
@@ -41,11 +40,11 @@ constexpr ShareOut share_out(std::int64_t tiles, std::int64_t walk, std::int64_t
   return best;
 }
 
-/// A share-out that knows of no mask, under `mask`: where some queries see no key of a tile, the last blocks
-/// are short ones, and its tiles are shared only if there is no other wave.
-inline ShareOut for_mask(const ShareOut& any, const Staircase& mask) {
-  const bool all_see_all = mask.visible_keys(0).end == mask.seqlen_k();
-  return all_see_all || any.owned == 0 ? any : ShareOut{any.owned + any.shared, 0, 1};
+/// A share-out that knows of no mask, for walks that are or are not as long as one another. If not, as where
+/// some queries see no key of a tile, the last blocks are short ones, and tiles are shared only if there is
+/// no other wave.
+constexpr ShareOut for_walks(const ShareOut& any, bool alike) {
+  return alike || any.owned == 0 ? any : ShareOut{any.owned + any.shared, 0, 1};
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

@@ -15,8 +15,9 @@ inline constexpr int kPanelColumns = 64;
 inline constexpr int kPanelRowBytes = 128;
 
 /// The map of tensor `id`, which stands at `data`, in boxes of box_rows rows (at most 256) by kPanelColumns
-/// columns, 128-byte swizzled in shared memory. The tensor has 16-bit elements and rows that start on
-/// multiples of 16 bytes. Throws Error (device_error) where the driver refuses the map.
+/// columns, 128-byte swizzled in shared memory; map_place.h says where a sequence is in it. What of a box is
+/// outside the sequence is loaded as zeros and not stored. The tensor has 16-bit elements and rows that start
+/// on multiples of 16 bytes. Throws Error (device_error) where the driver refuses the map.
 TensorMap tensor_map(void* data, TensorId id, const Problem& problem, int box_rows);
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

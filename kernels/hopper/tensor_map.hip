@@ -5,7 +5,9 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/sequences.h"
 #include "kernels/hip_check.h"
+#include "kernels/hopper/map_place.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
@@ -38,15 +40,21 @@ TensorMap tensor_map(void* data, TensorId id, const Problem& problem, int box_ro
   const Strides stride = place_of(id, problem).strides;
   const auto count = [](std::int64_t elements) { return static_cast<cuuint64_t>(elements); };
   const auto bytes = [&](std::int64_t elements) { return count(elements) * sizeof(Half); };
-  const cuuint64_t extents[4] = {count(shape.column), count(shape.row), count(shape.head),
-                                 count(shape.batch)};
-  const cuuint64_t strides[3] = {bytes(stride.row), bytes(stride.head), bytes(stride.batch)};
-  const cuuint32_t box[4] = {kPanelColumns, static_cast<cuuint32_t>(box_rows), 1, 1};
-  const cuuint32_t element_strides[4] = {1, 1, 1, 1};
   TensorMap map = {};
+  if (shape.elements() == 0) return map;  // no block uses it
+  const bool grouped = problem.grouped();
+  const std::int64_t last_row = device_rows_q(problem) + device_rows_k(problem);  // or any row after it
+  const cuuint64_t extents[5] = {count(shape.column), count(grouped ? kRowsEnd : shape.row),
+                                 count(shape.head), count(grouped ? last_row + 1 : shape.batch),
+                                 count(grouped ? kRowsEnd + 1 : 1)};
+  const cuuint64_t strides[4] = {bytes(stride.row), bytes(stride.head),
+                                 bytes(grouped ? stride.row : stride.batch),
+                                 grouped ? count(kWholeTurn) - bytes(stride.row) : bytes(stride.batch)};
+  const cuuint32_t box[5] = {kPanelColumns, static_cast<cuuint32_t>(box_rows), 1, 1, 1};
+  const cuuint32_t element_strides[5] = {1, 1, 1, 1, 1};
   const CUresult status = encode(
       &map, problem.dtype == DType::fp16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-      4, data, extents, strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      5, data, extents, strides, box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE,
       CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
     throw Error(ExitCode::device_error,

@@ -4,7 +4,7 @@
 // in panels of 64 columns, as ptx/wgmma.h wants them; dS^T is [kN keys][kM queries], in panels of 64 queries.
 // The copy engine fills columns past the problem's head dimensions with zeros.
 //
-// The accumulator of dQ is [batch, nhead_q, query_tiles, kM * hdim] floats, a tile in the order of the
+// The accumulator of dQ is [planes, plane_tiles, kM * hdim] floats (sequences.h), a tile in the order of the
 // registers that it is added from: [half][8][128 threads][4] floats, thread t of a half's warpgroup adding
 // its sums r = 4 c to 4 c + 3 at [c][t]. A half is 64 queries by 64 columns: of dQ the left and the right
 // columns where hdim is 128; of dQ^T the first and the last 64 queries where hdim is 64. Above 128 a half is
@@ -58,22 +58,39 @@ FMHA_BWD_HOST_DEVICE constexpr int column_of_half(int half, int column) {
   return column < 64 ? half * 128 + column : half * 32 + column;
 }
 
-/// Tiles of queries of one head.
+/// Tiles of queries of one head of the longest sequence.
 template <int kHeadDim>
 constexpr std::int64_t query_tiles(const Problem& problem) {
   return divided_up(problem.seqlen_q, Tiling<kHeadDim>::kM);
 }
 
-/// Tiles of keys of one head.
+/// The same of a plane, which sequences.h tells of.
 template <int kHeadDim>
-constexpr std::int64_t key_tiles(const Problem& problem) {
-  return divided_up(problem.seqlen_k, Tiling<kHeadDim>::kN);
+std::int64_t plane_tiles(const Problem& problem) {
+  if (!problem.grouped()) return query_tiles<kHeadDim>(problem);
+  return shape_of(TensorId::q, problem).row / Tiling<kHeadDim>::kM + problem.batch;
 }
 
-/// Rows of Q of all heads, each head's padded to whole tiles.
+/// The same of all planes.
 template <int kHeadDim>
-constexpr std::int64_t padded_rows(const Problem& problem) {
-  return problem.batch * problem.nhead_q * query_tiles<kHeadDim>(problem) * Tiling<kHeadDim>::kM;
+std::int64_t all_query_tiles(const Problem& problem) {
+  return (problem.grouped() ? 1 : problem.batch) * problem.nhead_q * plane_tiles<kHeadDim>(problem);
+}
+
+/// Tiles of keys of all heads of all sequences.
+template <int kHeadDim>
+std::int64_t all_key_tiles(const Problem& problem) {
+  constexpr std::int64_t kN = Tiling<kHeadDim>::kN;
+  if (!problem.grouped()) return problem.batch * problem.nhead_k * divided_up(problem.seqlen_k, kN);
+  std::int64_t tiles = 0;
+  for (const std::int64_t seqlen : problem.seqlens_k) tiles += problem.nhead_k * divided_up(seqlen, kN);
+  return tiles;
+}
+
+/// Rows of all planes.
+template <int kHeadDim>
+std::int64_t padded_rows(const Problem& problem) {
+  return all_query_tiles<kHeadDim>(problem) * Tiling<kHeadDim>::kM;
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

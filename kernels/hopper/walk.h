@@ -1,8 +1,12 @@
 // What a block of stage 2 keeps in shared memory, and the thread that loads its tiles.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/hopper/ptx/copy.h"
 #include "kernels/hopper/ptx/warpgroup.h"
+#include "kernels/hopper/sequences.h"
+#include "kernels/hopper/staircase.h"
 #include "kernels/hopper/tiling.h"
 #include "kernels/unroll.h"
 
@@ -18,16 +22,18 @@ struct DqDkDvArguments {
   TensorMap d_o;          // [batch, nhead_q, seqlen_q, hdim_v], boxes of kM rows
   TensorMap dk;           // [batch, nhead_k, seqlen_k, hdim_q], boxes of 64 rows
   TensorMap dv;           // [batch, nhead_k, seqlen_k, hdim_v], boxes of 64 rows
-  const float* lse_log2;  // [batch, nhead_q, query_tiles, kM]
-  const float* d;         // [batch, nhead_q, query_tiles, kM]
-  float* dq_acc;          // [batch, nhead_q, query_tiles, kM * hdim_q], see tiling.h
+  const float* lse_log2;  // [planes, plane_tiles, kM], see sequences.h
+  const float* d;         // [planes, plane_tiles, kM]
+  float* dq_acc;          // [planes, plane_tiles, kM * kHdimQ], see tiling.h
   float* sums;            // [shared tiles, kKeyTileElements], see launch.h
   unsigned* arrivals;     // [shared tiles]
-  Staircase mask;
+  Planes<Tiling<kHeadDim>::kM> planes;
+  const int* key_tiles_before;  // [batch] in group mode, see launch.h
+  Staircase::Rule staircase;    // of a mask of that kind
+  MaskRule mask;                // of one that is not
   float scale;
   float scale_log2;  // scale * log2 e
-  int key_tiles;     // of a head
-  int query_tiles;   // of a head
+  int key_tiles;     // of a head in batch mode
   int nhead_k;
   int group_size;
   int owned;  // see share_out.h
@@ -38,7 +44,11 @@ struct DqDkDvArguments {
 /// the other, from start_tile on and round. Blocks of one head start at different tiles, so that their
 /// additions to dQ don't meet.
 struct Walk {
-  int batch;
+  int seqlen_q;
+  int seqlen_k;
+  MapPlace queries;  // of the sequence
+  MapPlace keys;
+  int plane_tile;  // of the sequence, in head 0's plane
   int head_k;
   int first_key;
   int tiles;       // to visit
@@ -72,7 +82,9 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   int first_query[Tile::kStages];  // of the tiles here
   int tile_index[8];               // of visit t at t % 8: the tile's among those of all heads
   int first_seen_by[Tile::kN];  // the first query that sees each key; seqlen_q or kNobody where there is none
+  int end_seen_by[Tile::kN];    // the first that does not any more; not of a Staircase
   int all_seen_by;              // from this query on every key is seen; kNobody where there is none
+  int end_all_seen_by;          // from this one on not any more; not of a Staircase
   bool is_last;                 // of the blocks of a shared tile of keys
   Walk walk;
   Barrier k_full;
@@ -81,16 +93,24 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   Barrier query_empty[Tile::kStages];
   Barrier ds_full[Tile::kDsStages];
   Barrier ds_empty[Tile::kDsStages];
-  Barrier p_full;
-  Barrier p_empty;
 };
 
 static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024 &&
               sizeof(SharedMemory<192>) <= 227 * 1024 && sizeof(SharedMemory<256>) <= 227 * 1024);
 
-/// The walk of this block. Its `tiles` is 0 where nothing is to be visited: no query sees the keys, or other
-/// blocks visit all.
-template <int kHeadDim>
+/// The mask of the walk's sequence.
+template <class M, int kHeadDim>
+__device__ __forceinline__ M mask_of(const DqDkDvArguments<kHeadDim>& a, const Walk& walk) {
+  if constexpr (std::is_same_v<M, Staircase>) {
+    return Staircase(a.staircase, walk.seqlen_q, walk.seqlen_k);
+  } else {
+    return Mask(a.mask, walk.seqlen_q, walk.seqlen_k);
+  }
+}
+
+/// The walk of this block, under a mask of type M. Its `tiles` is 0 where nothing is to be visited: no query
+/// sees the keys, or other blocks visit all. Asked for by a whole warp.
+template <class M, int kHeadDim>
 __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a) {
   using Tile = Tiling<kHeadDim>;
   const int block = static_cast<int>(blockIdx.x);
@@ -98,16 +118,36 @@ __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a
   const int part = owns ? 0 : (block - a.owned) % a.parts;
   const int shared = owns ? -1 : (block - a.owned) / a.parts;
   const int tile = owns ? block : a.owned + shared;
-  const int key_tile = tile % a.key_tiles;
-  const int head = tile / a.key_tiles;
 
   Walk walk = {};
-  walk.batch = head / a.nhead_k;
-  walk.head_k = head % a.nhead_k;
+  int key_tiles = a.key_tiles;
+  int of_sequence = 0;  // among the tiles of its heads
+  if (a.planes.grouped()) {
+    const auto before = [&](int n) { return a.key_tiles_before[n] * a.nhead_k; };
+    const int index = last_sequence_from(a.planes.count, tile, before);
+    const Sequence& sequence = a.planes.sequences[index];
+    of_sequence = tile - before(index);
+    walk.seqlen_q = static_cast<int>(sequence.seqlen_q);
+    walk.seqlen_k = static_cast<int>(sequence.seqlen_k);
+    walk.queries = place_in_group(sequence.place_q, sequence.seqlen_q);
+    walk.keys = place_in_group(sequence.place_k, sequence.seqlen_k);
+    walk.plane_tile = a.planes.first_tile(index);
+    key_tiles = (walk.seqlen_k + Tile::kN - 1) / Tile::kN;
+  } else {
+    const int tiles = key_tiles * a.nhead_k;
+    const int index = tile / tiles;
+    of_sequence = tile - index * tiles;
+    walk.seqlen_q = a.planes.seqlen_q;
+    walk.seqlen_k = a.planes.seqlen_k;
+    walk.queries = walk.keys = place_in_batch(index);
+    walk.plane_tile = index * a.planes.nhead_q * a.planes.tiles;
+  }
+  walk.head_k = of_sequence / key_tiles;
+  const int key_tile = of_sequence - walk.head_k * key_tiles;
   walk.first_key = key_tile * Tile::kN;
-  const auto seqlen_k = static_cast<int>(a.mask.seqlen_k());
-  const int end_key = walk.first_key + Tile::kN < seqlen_k ? walk.first_key + Tile::kN : seqlen_k;
-  const Range queries = a.mask.queries_of({walk.first_key, end_key});
+  const M mask = mask_of<M>(a, walk);
+  const int end_key = walk.first_key + Tile::kN < walk.seqlen_k ? walk.first_key + Tile::kN : walk.seqlen_k;
+  const Range queries = mask.queries_of({walk.first_key, end_key});
   walk.first_tile = static_cast<int>(queries.begin) / Tile::kM;
   walk.end_tile =
       queries.empty() ? walk.first_tile : (static_cast<int>(queries.end) + Tile::kM - 1) / Tile::kM;
@@ -143,9 +183,9 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   Walk& walk = shared.walk;
   const int head = walk.next_head;
   const int tile = walk.next_tile;
-  const int batch = walk.batch;
   const int row = tile * Tile::kM;
-  const int index = (batch * (a.nhead_k * a.group_size) + head) * a.query_tiles + tile;
+  const MapPlace place = walk.queries;
+  const int index = walk.plane_tile + head * a.planes.tiles + tile;
   const int next_tile = tile + 1 == walk.end_tile ? walk.first_tile : tile + 1;
   walk.next_tile = next_tile;
   if (next_tile == walk.start_tile) walk.next_head = head + 1;
@@ -156,7 +196,7 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   const auto load = [&](std::byte* to, const TensorMap& map, int panels, float* rows_to, const float* rows) {
     FMHA_BWD_UNROLL
     for (int p = 0; p < panels; ++p) {
-      load_tile(to + p * Tile::kQueryPanelBytes, map, p * kPanelColumns, row, head, batch, full);
+      load_tile(to + p * Tile::kQueryPanelBytes, map, p * kPanelColumns, row, head, place, full);
     }
     load_bytes(rows_to, rows + static_cast<std::int64_t>(index) * Tile::kM, kRowBytes, full);
   };
@@ -170,18 +210,19 @@ template <int kHeadDim>
 __device__ __forceinline__ void load_first_tiles(const DqDkDvArguments<kHeadDim>& a,
                                                  SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
+  const Walk walk = shared.walk;
   const auto load_keys = [&](std::byte* to, const TensorMap& map, int panels, Barrier& full) {
     barrier_arrive_expecting(full, static_cast<unsigned>(panels * Tile::kKeyPanelBytes));
     FMHA_BWD_UNROLL
     for (int p = 0; p < panels; ++p) {
-      load_tile(to + p * Tile::kKeyPanelBytes, map, p * kPanelColumns, shared.walk.first_key,
-                shared.walk.head_k, shared.walk.batch, full);
+      load_tile(to + p * Tile::kKeyPanelBytes, map, p * kPanelColumns, walk.first_key, walk.head_k, walk.keys,
+                full);
     }
   };
   load_keys(shared.k, a.k, Tile::kQPanels, shared.k_full);
   load_next_tile(a, shared, 0, 0);
   load_keys(shared.v, a.v, Tile::kVPanels, shared.v_full);
-  for (int t = 1; t < Tile::kStages && t < shared.walk.tiles; ++t) load_next_tile(a, shared, t, t);
+  for (int t = 1; t < Tile::kStages && t < walk.tiles; ++t) load_next_tile(a, shared, t, t);
 }
 
 /// The same thread's part from then on: loads a tile whenever a stage is free.

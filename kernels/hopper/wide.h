@@ -30,6 +30,10 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
+/// Barriers between the multiplying warpgroups, besides those of dq_dk_dv.h.
+inline constexpr int kPWritten = 4;
+inline constexpr int kPRead = 5;
+
 /// Half of dQ's columns is made in two parts: 64 columns, and 64 more at hdim 256, 32 at 192 (tiling.h's
 /// column_of_half).
 template <int kHdimQ, int kPart>
@@ -124,7 +128,7 @@ __device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& 
                                                std::byte* out) {
   using Tile = Tiling<kHeadDim>;
   const int thread = thread_of_warpgroup();
-  const Walk& walk = shared.walk;
+  const Walk walk = shared.walk;
   if (walk.shared >= 0) {
     float* const all =
         a.sums + static_cast<std::int64_t>(walk.shared) * Tile::kKeyTileElements + before + 4 * thread;
@@ -142,15 +146,15 @@ __device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& 
   named_barrier<kWarpgroup, 2 + kHalf>();
   if (thread == 0) {
     for (int p = 0; p < kPanels; ++p) {
-      store_tile(map, p * kPanelColumns, walk.first_key, walk.head_k, walk.batch,
+      store_tile(map, p * kPanelColumns, walk.first_key, walk.head_k, walk.keys,
                  out + p * Tile::kKeyPanelBytes);
     }
     store_commit_and_wait_for_reads();
   }
 }
 
-/// The first warpgroup's part: S, P, dV and the first half of dQ.
-template <class T, int kHeadDim>
+/// The first warpgroup's part: S, P, dV and the first half of dQ; under a mask of type M.
+template <class T, int kHeadDim, class M>
 __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHeadDim>& a,
                                                      SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
@@ -159,7 +163,6 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   const int tiles = shared.walk.tiles;
   float dv[Tile::kVPanels][32];
   Ring<Tile::kStages> ring;
-  Ring<1> p_ring;
   Ring<Tile::kDsStages> ds_in;  // a tile behind
   barrier_wait(shared.k_full, 0);
 
@@ -175,37 +178,17 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   do {
     const int stage = ring.stage;
     const int first_query = shared.first_query[stage];
-    const bool hides = first_query < shared.all_seen_by;
+    const bool hides = hides_some<M>(shared, first_query);
     // P in the place of S
-    FMHA_BWD_UNROLL
-    for (int j = 0; j < 8; ++j) {
-      s[4 * j] = exp2_approximate(s[4 * j] * a.scale_log2 - lse[j].x);
-      s[4 * j + 1] = exp2_approximate(s[4 * j + 1] * a.scale_log2 - lse[j].y);
-      s[4 * j + 2] = exp2_approximate(s[4 * j + 2] * a.scale_log2 - lse[j].x);
-      s[4 * j + 3] = exp2_approximate(s[4 * j + 3] * a.scale_log2 - lse[j].y);
-    }
-    if (hides) {
-      const int row = thread_of_warpgroup();
-      const int* const first_seen_by = shared.first_seen_by + row / 32 * 16 + row % 32 / 4;
-      const int from0 = first_seen_by[0] - first_query - 2 * (lane % 4);
-      const int from8 = first_seen_by[8] - first_query - 2 * (lane % 4);
-      FMHA_BWD_UNROLL
-      for (int j = 0; j < 8; ++j) {
-        if (8 * j < from0) s[4 * j] = 0.0F;
-        if (8 * j + 1 < from0) s[4 * j + 1] = 0.0F;
-        if (8 * j < from8) s[4 * j + 2] = 0.0F;
-        if (8 * j + 1 < from8) s[4 * j + 3] = 0.0F;
-      }
-    }
-    barrier_wait(shared.p_empty, p_ring.parity ^ 1);
+    exponentiate<64>(s, lse, a.scale_log2);
+    if (hides) hide_unseen<M>(s, shared, 0, first_query, lane);
+    if (t > 0) named_barrier<2 * kWarpgroup, kPRead>();
     FMHA_BWD_UNROLL
     for (int j = 0; j < 8; ++j) {
       *reinterpret_cast<float4*>(shared.p[j][thread]) =
           make_float4(s[4 * j], s[4 * j + 1], s[4 * j + 2], s[4 * j + 3]);
     }
-    __syncwarp();
-    if (lane == 0) barrier_arrive(shared.p_full);
-    p_ring.advance();
+    named_barrier_arrive<2 * kWarpgroup, kPWritten>();
     std::uint32_t p[4][4];
     pack_scores<T>(p, s);
     multiply_panels<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
@@ -259,7 +242,6 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
   const int tiles = shared.walk.tiles;
   float dk[Tile::kQPanels][32];
   Ring<Tile::kStages> ring;
-  Ring<1> p_ring;
   Ring<Tile::kDsStages> ds_out;
   Ring<Tile::kDsStages> ds_in;  // a tile behind
   barrier_wait(shared.k_full, 0);
@@ -277,7 +259,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
   do {
     const int stage = ring.stage;
     // dS in the place of dP
-    barrier_wait(shared.p_full, p_ring.parity);
+    named_barrier<2 * kWarpgroup, kPWritten>();
     float p[32];
     FMHA_BWD_UNROLL
     for (int j = 0; j < 8; ++j) {
@@ -291,9 +273,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
       dp[4 * j + 2] = p[4 * j + 2] * (dp[4 * j + 2] - d[j].x);
       dp[4 * j + 3] = p[4 * j + 3] * (dp[4 * j + 3] - d[j].y);
     }
-    __syncwarp();
-    if (lane == 0) barrier_arrive(shared.p_empty);
-    p_ring.advance();
+    if (t + 1 < tiles) named_barrier_arrive<2 * kWarpgroup, kPRead>();
     std::uint32_t ds[4][4];
     pack_scores<T>(ds, dp);
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);

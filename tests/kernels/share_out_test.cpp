@@ -1,8 +1,6 @@
 // How the hopper family shares out its tiles of keys: plain arithmetic, no device.
 #include <gtest/gtest.h>
 
-#include "base/mask_spec.h"
-
 #define FMHA_BWD_PLATFORM nvidia
 #include "kernels/hopper/share_out.h"
 
@@ -55,16 +53,14 @@ TEST(ShareOut, NeverMakesMorePartsThanThereAreTilesToVisit) {
   }
 }
 
-TEST(ShareOut, UnderACausalMaskIsForProblemsOfOneWaveOnly) {
-  const Staircase full(kNoMask.rule(), 4096, 4096);
-  const Staircase causal(kTopLeft.rule(), 4096, 4096);
+TEST(ShareOut, OfWalksOfDifferentLengthsIsForProblemsOfOneWaveOnly) {
   const ShareOut waves = share_out(2048, 64, kProcessors);
   ASSERT_GT(waves.parts, 1);
-  EXPECT_EQ(for_mask(waves, full).blocks(), waves.blocks());
-  EXPECT_EQ(for_mask(waves, causal).blocks(), 2048);
-  EXPECT_EQ(for_mask(waves, causal).owned, 2048);
+  EXPECT_EQ(for_walks(waves, true).blocks(), waves.blocks());
+  EXPECT_EQ(for_walks(waves, false).blocks(), 2048);
+  EXPECT_EQ(for_walks(waves, false).owned, 2048);
   const ShareOut small = share_out(32, 64, kProcessors);
-  EXPECT_EQ(for_mask(small, causal).blocks(), small.blocks());
+  EXPECT_EQ(for_walks(small, false).blocks(), small.blocks());
 }
 
 }  // namespace

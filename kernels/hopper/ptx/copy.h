@@ -2,19 +2,21 @@
 // on a barrier (PTX ISA, "cp.async.bulk").
 #pragma once
 
+#include "kernels/hopper/map_place.h"
 #include "kernels/hopper/ptx/mbarrier.h"
 #include "kernels/hopper/tensor_map.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// Loads the box of `map` that starts at (column, row, head, batch) to `to`; rows outside the tensor arrive
-/// as zeros. The box's bytes, all of them, count on `barrier`.
+/// Loads the box of `map` that starts at a column and row of a head of the sequence at `place` to `to`; what
+/// is outside the sequence arrives as zeros. The box's bytes, all of them, count on `barrier`.
 __device__ __forceinline__ void load_tile(void* to, const TensorMap& map, int column, int row, int head,
-                                          int batch, Barrier& barrier) {
+                                          const MapPlace& place, Barrier& barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
-      "%5}], [%6];" ::"r"(shared_address(to)),
-      "l"(&map), "r"(column), "r"(row), "r"(head), "r"(batch), "r"(shared_address(&barrier))
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, "
+      "%5, %6}], [%7];" ::"r"(shared_address(to)),
+      "l"(&map), "r"(column), "r"(place.first_row + row), "r"(head), "r"(place.outer), "r"(place.outermost),
+      "r"(shared_address(&barrier))
       : "memory");
 }
 
@@ -27,13 +29,14 @@ __device__ __forceinline__ void load_bytes(void* to, const void* from, unsigned 
       : "memory");
 }
 
-/// Stores the box at `from` to the box of `map` that starts at (column, row, head, batch), without the rows
-/// outside the tensor. Part of the thread's current store group.
-__device__ __forceinline__ void store_tile(const TensorMap& map, int column, int row, int head, int batch,
-                                           const void* from) {
+/// Stores the box at `from` to the box of `map` that starts at a column and row of a head of the sequence at
+/// `place`, without what is outside the sequence. Part of the thread's current store group.
+__device__ __forceinline__ void store_tile(const TensorMap& map, int column, int row, int head,
+                                           const MapPlace& place, const void* from) {
   asm volatile(
-      "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(&map),
-      "r"(column), "r"(row), "r"(head), "r"(batch), "r"(shared_address(from))
+      "cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4, %5}], [%6];" ::"l"(&map),
+      "r"(column), "r"(place.first_row + row), "r"(head), "r"(place.outer), "r"(place.outermost),
+      "r"(shared_address(from))
       : "memory");
 }
 
