@@ -16,6 +16,7 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 inline constexpr std::int64_t kRowsEnd = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMaxRows = std::int64_t{1} << 31;    // of a tensor, and more than it has
 inline constexpr std::int64_t kWholeTurn = std::int64_t{1} << 34;  // bytes; kRowsEnd of them are 2^64
 
 struct MapPlace {

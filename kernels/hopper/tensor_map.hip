@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/sequences.h"
 #include "kernels/hip_check.h"
 #include "kernels/hopper/map_place.h"
 
@@ -43,9 +42,8 @@ TensorMap tensor_map(void* data, TensorId id, const Problem& problem, int box_ro
   TensorMap map = {};
   if (shape.elements() == 0) return map;  // no block uses it
   const bool grouped = problem.grouped();
-  const std::int64_t last_row = device_rows_q(problem) + device_rows_k(problem);  // or any row after it
   const cuuint64_t extents[5] = {count(shape.column), count(grouped ? kRowsEnd : shape.row),
-                                 count(shape.head), count(grouped ? last_row + 1 : shape.batch),
+                                 count(shape.head), count(grouped ? kMaxRows : shape.batch),
                                  count(grouped ? kRowsEnd + 1 : 1)};
   const cuuint64_t strides[4] = {bytes(stride.row), bytes(stride.head),
                                  bytes(grouped ? stride.row : stride.batch),
