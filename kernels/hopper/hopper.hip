@@ -15,7 +15,9 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
 
 /// Whether the forward is this family's own; mma's computes the others.
-bool has_forward(const Problem& p, const MaskRule& mask) { return !p.grouped() && Staircase::is_one(mask); }
+bool has_forward(const Problem& p, const MaskRule& mask) {
+  return !is_wide(p) && !p.grouped() && Staircase::is_one(mask);
+}
 
 class HopperFamily final : public Family {
  public:
@@ -33,7 +35,7 @@ class HopperFamily final : public Family {
     if (!without_sinks.plain_scores()) return "it has no bias, ALiBi, soft-cap or dropout";
     if (p.deterministic) return "its sums of dQ are atomic";
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
-    // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 4 blocks at the most.
+    // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 8 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
     constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
     if (p.batch * p.nhead_q * (longest / 64 + 2) > kMaxInt / 8 ||
