@@ -4,7 +4,8 @@
 // fp32, fit in the registers of a warpgroup each. The first makes dV, the second dK, and for a tile
 //   first:  S^T = K Q^T;  P of S in place, in fp32 to shared memory;  dV += P^T dO
 //   second: dP^T = V dO^T;  dS of dP and that P;  dK += dS^T Q;  dS^T, in 16 bits, to shared memory
-// and each its half of the columns of dQ = dS K, of the tile before, added to the accumulator from registers.
+// and each its half of the columns of dQ = dS K, of the tile before, added to the accumulator from registers
+// while the next tile's S or dP is multiplied.
 //
 // Why it is fast: P and dS are left operands in the registers that they were computed in, and each of S and
 // dP is one product whose operands are read once; only P and dS cross, P at once and dS a tile late. The two
@@ -14,8 +15,8 @@
 // Budget at hdim 256: 128 sums of dV or dK, 32 of S or dP, or 64 of dQ in their place, of 240 registers a
 // thread; 227 KB of shared memory; one block an SM.
 //
-// Bound at hdim 256, for a tile: tensor cores 2560 clocks; shared memory 2750 (operands 1920, P 256, dS 64,
-// loads 512); L2 64 KB of Q and dO in and 64 KB added to dQ, twice what a product at hdim 128 takes.
+// Bound at hdim 256, for a tile: tensor cores 2560 clocks; shared memory 2880 (operands 2048, P 256, dS 64,
+// loads 512); the additions to dQ, 64 KB, twice what they are at hdim 128 for the same work, some 4400.
 #pragma once
 
 #include <hip/hip_runtime.h>
