@@ -70,10 +70,12 @@ void print_hopper() {
     for (const int hdim : {64, 128, 192128, 192, 256}) {
       const Of of = {"sm_90", "hopper", type, hdim};
       if (hdim <= 128) of.print("forward_kernel", "", nvidia::hopper::forward_shared_bytes(hdim));
-      of.print("dot_do_o_kernel", "", 0);
+      for (const char* const grouped : {", false", ", true"}) {
+        of.print("dot_do_o_kernel", grouped, 0);
+        of.print("convert_dq_kernel", grouped, 0);
+      }
       of.print("dq_dk_dv_kernel", ", Staircase", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
       of.print("dq_dk_dv_kernel", ", Mask", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
-      of.print("convert_dq_kernel", "", 0);
     }
   }
 }

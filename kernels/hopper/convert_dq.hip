@@ -22,7 +22,7 @@ struct ConvertDqArguments {
   Planes<Tiling<kHeadDim>::kM> planes;
 };
 
-template <class T, int kHeadDim>
+template <class T, int kHeadDim, bool kGrouped>
 __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArguments<T, kHeadDim> a) {
   constexpr int kRows = 64;
   constexpr int kColumns = kHeadDim == 64 ? 64 : Tiling<kHeadDim>::kHdimQ / 2;
@@ -50,7 +50,7 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
   }
   __syncthreads();
   const int half = static_cast<int>(half_tile % 2);
-  const QueryTile tile = a.planes.query_tile(static_cast<int>(half_tile / 2));
+  const QueryTile tile = a.planes.template query_tile<kGrouped>(static_cast<int>(half_tile / 2));
   const int first_query = tile.first_query + (kHeadDim == 64 ? half * kRows : 0);
   FMHA_BWD_UNROLL
   for (int i = 0; i < kRows * kColumns / kPackSize / kWarpgroup; ++i) {
@@ -72,8 +72,8 @@ void launch_convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t str
     const ConvertDqArguments<T, kHeadDim> arguments = {
         t.dq_acc, static_cast<T*>(t.dq),      place_of(TensorId::dq, p).strides,
         p.scale,  static_cast<int>(p.hdim_q), planes_of<kHeadDim>(p, t)};
-    launch(convert_dq_kernel<T, kHeadDim>, 2 * all_query_tiles<kHeadDim>(p), kWarpgroup, 0, stream,
-           arguments);
+    launch(p.grouped() ? convert_dq_kernel<T, kHeadDim, true> : convert_dq_kernel<T, kHeadDim, false>,
+           2 * all_query_tiles<kHeadDim>(p), kWarpgroup, 0, stream, arguments);
   });
 }
 

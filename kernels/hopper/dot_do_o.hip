@@ -35,7 +35,7 @@ template <class T, int kHeadDim>
 inline constexpr int kSharers =
     (Tiling<kHeadDim>::kHdimV == 192 ? 256 : Tiling<kHeadDim>::kHdimV) / Pack<T>::kSize;
 
-template <class T, int kHeadDim>
+template <class T, int kHeadDim, bool kGrouped>
 __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, kHeadDim> a) {
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kSharers = hopper::kSharers<T, kHeadDim>;
@@ -45,7 +45,7 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, k
   if (block < 0) {
     const std::int64_t quad = static_cast<std::int64_t>(-1 - block) * kThreads + threadIdx.x;
     if (quad < a.scratch.zeroed / 4) reinterpret_cast<float4*>(a.scratch.sums)[quad] = float4{};
-    if (a.planes.grouped() && blockIdx.x == gridDim.x - 1 && threadIdx.x < 32) {
+    if (kGrouped && blockIdx.x == gridDim.x - 1 && threadIdx.x < 32) {
       write_tiles_before(a.scratch.key_tiles_before, a.planes.count, [&](int n) {
         return static_cast<int>(divided_up(a.planes.sequences[n].seqlen_k, Tiling<kHeadDim>::kN));
       });
@@ -54,7 +54,7 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, k
   }
   const int sharer = static_cast<int>(threadIdx.x) % kSharers;
   const int row_of_block = static_cast<int>(threadIdx.x) / kSharers;
-  const QueryTile tile = a.planes.query_tile(block / kBlocks);
+  const QueryTile tile = a.planes.template query_tile<kGrouped>(block / kBlocks);
   const int query = tile.first_query + block % kBlocks * kRows + row_of_block;
   const int row = tile.place + query;
   const bool exists = query < tile.seqlen_q;
@@ -109,7 +109,8 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                                     static_cast<int>(device_rows_q(p)),
                                                     planes_of<kHeadDim>(p, t),
                                                     static_cast<int>(row_blocks)};
-    launch(dot_do_o_kernel<T, kHeadDim>, blocks, kThreads, 0, stream, arguments);
+    launch(p.grouped() ? dot_do_o_kernel<T, kHeadDim, true> : dot_do_o_kernel<T, kHeadDim, false>, blocks,
+           kThreads, 0, stream, arguments);
   });
 }
 

@@ -271,7 +271,7 @@ __global__ __launch_bounds__(3 * kWarpgroup,
       barrier_init(shared.ds_empty[s], 8);
     }
     fence_barrier_init();
-    if (shared.walk.tiles > 0) load_first_tiles(a, shared);
+    if (walk.tiles > 0) load_first_tiles(a, shared, walk);
   }
   __syncthreads();
   if (threadIdx.x < Tile::kN) {

@@ -77,11 +77,12 @@ struct Planes {
     return static_cast<int>(sequences[index].first_q) / kM + index;
   }
 
-  /// What tile number `tile` of all planes is. Asked for by a whole warp.
+  /// What tile number `tile` of all planes is; kGrouped is grouped(). Asked for by a whole warp.
+  template <bool kGrouped>
   __device__ __forceinline__ QueryTile query_tile(int tile) const {
     const int plane = tile / tiles;
     const int of_plane = tile % tiles;
-    if (!grouped()) return {plane, plane / nhead_q, plane % nhead_q, of_plane * kM, seqlen_q, 0};
+    if (!kGrouped) return {plane, plane / nhead_q, plane % nhead_q, of_plane * kM, seqlen_q, 0};
     const int index = last_sequence_from(count, of_plane, [&](int n) { return first_tile(n); });
     const Sequence& sequence = sequences[index];
     return {plane,

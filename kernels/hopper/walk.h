@@ -205,12 +205,11 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
 }
 
 /// Starts the loads of K, V and as many tiles of Q and dO as there are stages; one thread does it, the first
-/// of all.
+/// of all. `walk` is shared.walk.
 template <int kHeadDim>
 __device__ __forceinline__ void load_first_tiles(const DqDkDvArguments<kHeadDim>& a,
-                                                 SharedMemory<kHeadDim>& shared) {
+                                                 SharedMemory<kHeadDim>& shared, const Walk& walk) {
   using Tile = Tiling<kHeadDim>;
-  const Walk walk = shared.walk;
   const auto load_keys = [&](std::byte* to, const TensorMap& map, int panels, Barrier& full) {
     barrier_arrive_expecting(full, static_cast<unsigned>(panels * Tile::kKeyPanelBytes));
     FMHA_BWD_UNROLL
