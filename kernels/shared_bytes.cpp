@@ -67,9 +67,9 @@ void print_roles(const char* sizes_and_type) {
 #ifdef FMHA_BWD_HAS_HOPPER
 void print_hopper() {
   for (const char* const type : {"Half", "Bfloat16"}) {
-    for (const int hdim : {64, 128}) {
+    for (const int hdim : {64, 128, 192128, 192, 256}) {
       const Of of = {"sm_90", "hopper", type, hdim};
-      of.print("forward_kernel", "", nvidia::hopper::forward_shared_bytes(hdim));
+      if (hdim <= 128) of.print("forward_kernel", "", nvidia::hopper::forward_shared_bytes(hdim));
       for (const char* const grouped : {", false", ", true"}) {
         of.print("dot_do_o_kernel", grouped, 0);
         of.print("convert_dq_kernel", grouped, 0);

@@ -3,9 +3,9 @@
 // shared tiles.
 //
 // Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one
-// coalesced access a row, and add up by shuffles; the same threads zero as many floats as the row has
-// columns. Blocks after those of the rows zero the sums, and one counts the tiles of keys before sequences.
-// The last rows come first, so that the L2 cache still holds the zeros that stage 2 adds to first.
+// coalesced access a row, and add up by shuffles; the same threads zero the row's part of the accumulator.
+// Blocks after those of the rows zero the sums, and one counts the tiles of keys before sequences. The last
+// rows come first, so that the L2 cache still holds the zeros that stage 2 adds to first.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/unroll.h"
@@ -22,7 +22,7 @@ struct DotDoOArguments {
   const float* lse;  // [planes, rows_of_plane]
   float* d;          // [planes, rows_of_plane]
   Scratch scratch;
-  float* dq_acc;  // [planes, plane_tiles, kM, kHeadDim]
+  float* dq_acc;  // [planes, plane_tiles, kM, kHdimQ]
   Strides strides;
   int hdim_v;
   int rows_of_plane;
@@ -30,10 +30,15 @@ struct DotDoOArguments {
   int row_blocks;
 };
 
+/// Threads of a row, a power of 2: each has a pack of it, or nothing.
+template <class T, int kHeadDim>
+inline constexpr int kSharers =
+    (Tiling<kHeadDim>::kHdimV == 192 ? 256 : Tiling<kHeadDim>::kHdimV) / Pack<T>::kSize;
+
 template <class T, int kHeadDim, bool kGrouped>
 __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, kHeadDim> a) {
   constexpr int kPackSize = Pack<T>::kSize;
-  constexpr int kSharers = kHeadDim / kPackSize;         // threads of a row
+  constexpr int kSharers = hopper::kSharers<T, kHeadDim>;
   constexpr int kRows = kThreads / kSharers;             // of a block
   constexpr int kBlocks = Tiling<kHeadDim>::kM / kRows;  // of a tile
   const int block = a.row_blocks - 1 - static_cast<int>(blockIdx.x);
@@ -75,17 +80,20 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, k
     a.scratch.lse_log2[padded_row] = lse_log2;
     a.scratch.d[padded_row] = sum;
   }
-  auto* const zeros = reinterpret_cast<float4*>(a.dq_acc) +
-                      static_cast<std::int64_t>(block) * (kRows * kHeadDim / 4) + threadIdx.x;
+  constexpr int kZeros = kRows * Tiling<kHeadDim>::kHdimQ / 4;
+  auto* const zeros =
+      reinterpret_cast<float4*>(a.dq_acc) + static_cast<std::int64_t>(block) * kZeros + threadIdx.x;
   FMHA_BWD_UNROLL
-  for (int i = 0; i < kPackSize / 4; ++i) zeros[i * kThreads] = float4{};
+  for (int i = 0; i < kZeros; i += kThreads) {
+    if (kZeros % kThreads == 0 || i + static_cast<int>(threadIdx.x) < kZeros) zeros[i] = float4{};
+  }
 }
 
 }  // namespace
 
 void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
-    constexpr int kRows = kThreads * Pack<T>::kSize / kHeadDim;
+    constexpr int kRows = kThreads / kSharers<T, kHeadDim>;
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
     const std::int64_t row_blocks = padded_rows<kHeadDim>(p) / kRows;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);

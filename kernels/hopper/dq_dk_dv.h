@@ -3,9 +3,10 @@
 //   S = scale Q K^T,  P = exp(S - LSE),  dP = dO V^T,  dS = P (dP - D)
 //   dV = P^T dO,  dK = scale dS^T Q,  dQ += dS K     (stage 3 scales dQ)
 //
-// Tiling: a block owns kN = 128 keys of one key head (or shares them, share_out.h) and walks over the tiles
-// of queries that see any of them, for every query head of the group. One thread loads by the copy engine.
-// Two warpgroups multiply, 64 keys each; for a tile of kM queries a warpgroup does
+// Tiling (of head dimensions up to 128; wide.h has those above): a block owns kN = 128 keys of one key head
+// (or shares them, share_out.h) and walks over the tiles of queries that see any of them, for every query
+// head of the group. One thread loads by the copy engine. Two warpgroups multiply, 64 keys each; for a tile
+// of kM queries a warpgroup does
 //   1. S^T = K Q^T and dP^T = V dO^T, both operands from shared memory;
 //   2. P of S while dP is multiplied, then dS of dP, both in registers;
 //   3. dV += P^T dO and dK += dS^T Q: P and dS, packed to 16 bits, are the left operands, still in registers;
@@ -31,34 +32,13 @@
 
 #include <type_traits>
 
-#include "kernels/hopper/ptx/elementwise.h"
-#include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/ptx/wgmma.h"
+#include "kernels/hopper/scores.h"
+#include "kernels/hopper/sums.h"
 #include "kernels/hopper/tile_out.h"
-#include "kernels/hopper/walk.h"
+#include "kernels/hopper/wide.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
-
-/// The warpgroup's part of the tile's left operand times the whole right one, both with k along the columns:
-/// S^T of K and Q, dP^T of V and dO. Commits.
-template <class T, int kHeadDim>
-__device__ __forceinline__ void multiply_scores(float (&scores)[Tiling<kHeadDim>::kM / 2],
-                                                const std::byte* keys, const std::byte* queries) {
-  using Tile = Tiling<kHeadDim>;
-  const std::uint64_t left = descriptor(keys);
-  const std::uint64_t right = descriptor(queries);
-  products_begin();
-  FMHA_BWD_UNROLL
-  for (int i = 0; i < kHeadDim / 16; ++i) {
-    const std::uint64_t a = moved(left, i / 4 * Tile::kKeyPanelBytes + i % 4 * 32);
-    const std::uint64_t b = moved(right, i / 4 * Tile::kQueryPanelBytes + i % 4 * 32);
-    if (i == 0)
-      multiply<T, Tile::kM, true, false, false>(scores, a, b);
-    else
-      multiply<T, Tile::kM, false, false, false>(scores, a, b);
-  }
-  products_commit();
-}
 
 /// sums += weights^T rows: dV of P and dO, dK of dS and Q. Replaces the sums where `adds` is false. Commits.
 template <class T, int kHeadDim>
@@ -96,50 +76,20 @@ __device__ __forceinline__ void multiply_dq(float (&dq)[32], const std::byte* ds
   products_commit();
 }
 
-/// Adds a thread's sums to [kCount / 4][128 threads][4] floats; `to` is the thread's place in the first of
-/// them.
-template <int kCount>
-__device__ __forceinline__ void add_sums(float* to, const float (&sums)[kCount]) {
-  FMHA_BWD_UNROLL
-  for (int c = 0; c < kCount / 4; ++c) {
-    add_to_global(to + c * 4 * kWarpgroup, sums[4 * c], sums[4 * c + 1], sums[4 * c + 2], sums[4 * c + 3]);
-  }
-}
-
-/// What a thread reads of LSE or D: those of the queries that are its columns of the scores.
-template <int kM>
-__device__ __forceinline__ void read_rows(float2 (&to)[kM / 8], const float* rows, int lane) {
-  FMHA_BWD_UNROLL
-  for (int j = 0; j < kM / 8; ++j) to[j] = *reinterpret_cast<const float2*>(rows + 2 * (lane % 4) + 8 * j);
-}
-
 /// dK / scale and dV of a shared tile of keys: adds this block's sums to the others'. True in the last block
 /// to come, which then holds the whole sums.
 template <int kHeadDim, int kHalf>
 __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, SharedMemory<kHeadDim>& shared,
                                           float (&dk)[kHeadDim / 2], float (&dv)[kHeadDim / 2], int thread) {
-  constexpr int kHalfElements = Tiling<kHeadDim>::kKeyTileElements / 2;
+  constexpr int kQuarter = Tiling<kHeadDim>::kKeyTileElements / 4;
   const int index = shared.walk.shared;
-  float* const dk_sums = a.sums + (static_cast<std::int64_t>(index) * 4 + kHalf) * kHalfElements + 4 * thread;
-  float* const dv_sums = dk_sums + 2 * kHalfElements;
+  float* const dk_sums = a.sums + (static_cast<std::int64_t>(index) * 4 + kHalf) * kQuarter + 4 * thread;
+  float* const dv_sums = dk_sums + 2 * kQuarter;
   add_sums(dk_sums, dk);
   add_sums(dv_sums, dv);
-  __threadfence();
-  named_barrier<2 * kWarpgroup, 1>();
-  if (kHalf == 0 && thread == 0) {
-    __threadfence();
-    shared.is_last = atomicAdd(a.arrivals + index, 1U) + 1 == static_cast<unsigned>(shared.walk.parts);
-  }
-  named_barrier<2 * kWarpgroup, 1>();
-  if (!shared.is_last) return false;
-  __threadfence();
-  FMHA_BWD_UNROLL
-  for (int c = 0; c < kHeadDim / 8; ++c) {
-    const float4 k = __ldcg(reinterpret_cast<const float4*>(dk_sums) + c * kWarpgroup);
-    const float4 v = __ldcg(reinterpret_cast<const float4*>(dv_sums) + c * kWarpgroup);
-    dk[4 * c] = k.x, dk[4 * c + 1] = k.y, dk[4 * c + 2] = k.z, dk[4 * c + 3] = k.w;
-    dv[4 * c] = v.x, dv[4 * c + 1] = v.y, dv[4 * c + 2] = v.z, dv[4 * c + 3] = v.w;
-  }
+  if (!is_last_to_add(a, shared, kHalf == 0 && thread == 0)) return false;
+  read_sums(dk, dk_sums);
+  read_sums(dv, dv_sums);
   return true;
 }
 
@@ -151,7 +101,6 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
   using Tile = Tiling<kHeadDim>;
   constexpr int kM = Tile::kM;
   constexpr bool kReadsAhead = kHeadDim == 128;  // hdim 64 has no registers left for it
-  constexpr bool kHasEnds = !std::is_same_v<M, Staircase>;
   constexpr int kRowsBefore = kHalf * 64 * kPanelRowBytes;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int warp = thread / 32;
@@ -178,49 +127,19 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     float s[kM / 2];
     float dp[kM / 2];
     barrier_wait(shared.query_full[stage], ring.parity);
-    multiply_scores<T, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
-    multiply_scores<T, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
+    multiply_scores<T, kHeadDim, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
+    multiply_scores<T, kHeadDim, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
 
     // P in the place of S
     float2 rows[kM / 8];
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
     const int first_query = shared.first_query[stage];
-    const bool hides =
-        first_query < shared.all_seen_by || (kHasEnds && first_query + kM > shared.end_all_seen_by);
+    const bool hides = hides_some<M>(shared, first_query);
     products_wait<1>();
     products_finished(s);
     if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
-    FMHA_BWD_UNROLL
-    for (int j = 0; j < kM / 8; ++j) {
-      s[4 * j] = exp2_approximate(s[4 * j] * a.scale_log2 - rows[j].x);
-      s[4 * j + 1] = exp2_approximate(s[4 * j + 1] * a.scale_log2 - rows[j].y);
-      s[4 * j + 2] = exp2_approximate(s[4 * j + 2] * a.scale_log2 - rows[j].x);
-      s[4 * j + 3] = exp2_approximate(s[4 * j + 3] * a.scale_log2 - rows[j].y);
-    }
-    if (hides) {
-      const int row = thread_of_warpgroup();
-      const int key = 64 * kHalf + row / 32 * 16 + row % 32 / 4;
-      const int from0 = shared.first_seen_by[key] - first_query - 2 * (lane % 4);
-      const int from8 = shared.first_seen_by[key + 8] - first_query - 2 * (lane % 4);
-      FMHA_BWD_UNROLL
-      for (int j = 0; j < kM / 8; ++j) {
-        if (8 * j < from0) s[4 * j] = 0.0F;
-        if (8 * j + 1 < from0) s[4 * j + 1] = 0.0F;
-        if (8 * j < from8) s[4 * j + 2] = 0.0F;
-        if (8 * j + 1 < from8) s[4 * j + 3] = 0.0F;
-      }
-      if (kHasEnds) {
-        const int end0 = shared.end_seen_by[key] - first_query - 2 * (lane % 4);
-        const int end8 = shared.end_seen_by[key + 8] - first_query - 2 * (lane % 4);
-        FMHA_BWD_UNROLL
-        for (int j = 0; j < kM / 8; ++j) {
-          if (8 * j >= end0) s[4 * j] = 0.0F;
-          if (8 * j + 1 >= end0) s[4 * j + 1] = 0.0F;
-          if (8 * j >= end8) s[4 * j + 2] = 0.0F;
-          if (8 * j + 1 >= end8) s[4 * j + 3] = 0.0F;
-        }
-      }
-    }
+    exponentiate<kM>(s, rows, a.scale_log2);
+    if (hides) hide_unseen<M>(s, shared, 64 * kHalf, first_query, lane);
 
     // dS of dP
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane);
@@ -288,15 +207,15 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
   if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread)) return;
   // V's rows were this warpgroup's alone; Q's stages are free when both have come here.
   std::byte* const dv_out = shared.v + kRowsBefore;
-  std::byte* const dk_out = shared.q[0] + kHalf * Tile::kPanels * 64 * kPanelRowBytes;
-  static_assert(2 * Tile::kPanels * 64 * kPanelRowBytes <= sizeof(shared.q));
+  std::byte* const dk_out = shared.q[0] + kHalf * Tile::kQPanels * 64 * kPanelRowBytes;
+  static_assert(2 * Tile::kQPanels * 64 * kPanelRowBytes <= sizeof(shared.q));
   tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, 1.0F, 1.0F, matrix_row);
   named_barrier<2 * kWarpgroup, 1>();
   tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row);
   named_barrier<kWarpgroup, 2 + kHalf>();
   if (thread == 0) {
     const Walk walk = shared.walk;
-    for (int p = 0; p < Tile::kPanels; ++p) {
+    for (int p = 0; p < Tile::kQPanels; ++p) {
       store_tile(a.dv, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,
                  dv_out + p * Tile::kKeyPanelBytes);
       store_tile(a.dk, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,
@@ -320,8 +239,10 @@ __device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
   if (threadIdx.x != 0) return;
   const Walk walk = shared.walk;
   for (int row = 0; row < Tile::kN; row += 64) {
-    for (int p = 0; p < Tile::kPanels; ++p) {
+    for (int p = 0; p < Tile::kQPanels; ++p) {
       store_tile(a.dk, p * kPanelColumns, walk.first_key + row, walk.head_k, walk.keys, shared.v);
+    }
+    for (int p = 0; p < Tile::kVPanels; ++p) {
       store_tile(a.dv, p * kPanelColumns, walk.first_key + row, walk.head_k, walk.keys, shared.v);
     }
   }
@@ -346,7 +267,7 @@ __global__ __launch_bounds__(3 * kWarpgroup,
       barrier_init(shared.query_empty[s], 8);  // a lane of each multiplying warp
     }
     for (int s = 0; s < Tile::kDsStages; ++s) {
-      barrier_init(shared.ds_full[s], 8);
+      barrier_init(shared.ds_full[s], Tile::kWide ? 4 : 8);
       barrier_init(shared.ds_empty[s], 8);
     }
     fence_barrier_init();
@@ -377,10 +298,16 @@ __global__ __launch_bounds__(3 * kWarpgroup,
     if (threadIdx.x == 0) load_tiles(a, shared);
   } else if (warpgroup == 1) {
     take_registers<240>();
-    differentiate<T, kHeadDim, M, 0>(a, shared);
+    if constexpr (Tile::kWide)
+      differentiate_values<T, kHeadDim, M>(a, shared);
+    else
+      differentiate<T, kHeadDim, M, 0>(a, shared);
   } else {
     take_registers<240>();
-    differentiate<T, kHeadDim, M, 1>(a, shared);
+    if constexpr (Tile::kWide)
+      differentiate_keys<T, kHeadDim>(a, shared);
+    else
+      differentiate<T, kHeadDim, M, 1>(a, shared);
   }
 }
 

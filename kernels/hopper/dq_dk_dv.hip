@@ -7,7 +7,18 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 int dq_dk_dv_shared_bytes(int hdim) {
-  return static_cast<int>(hdim == 64 ? sizeof(SharedMemory<64>) : sizeof(SharedMemory<128>));
+  switch (hdim) {
+    case 64:
+      return sizeof(SharedMemory<64>);
+    case 128:
+      return sizeof(SharedMemory<128>);
+    case head_dims(192, 128):
+      return sizeof(SharedMemory<head_dims(192, 128)>);
+    case 192:
+      return sizeof(SharedMemory<192>);
+    default:
+      return sizeof(SharedMemory<256>);
+  }
 }
 
 namespace {

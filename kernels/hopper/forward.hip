@@ -1,4 +1,5 @@
-// Attention forward on Hopper's tensor cores: the O and LSE that the backward takes as inputs.
+// Attention forward on Hopper's tensor cores: the O and LSE that the backward takes as inputs. Head
+// dimensions above 128 are left to the family mma.
 //
 //   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores and its
 //   head's sink
@@ -235,7 +236,7 @@ int forward_shared_bytes(int hdim) {
 }
 
 void launch_forward(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
-  with_types(p, [&]<class T, int kHeadDim>() {
+  with_narrow_types(p, [&]<class T, int kHeadDim>() {
     const std::int64_t heads = p.batch * p.nhead_q;
     const ForwardArguments arguments = {
         tensor_map(t.q, TensorId::q, p, 64),

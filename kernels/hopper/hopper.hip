@@ -15,7 +15,9 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
 
 /// Whether the forward is this family's own; mma's computes the others.
-bool has_forward(const Problem& p, const MaskRule& mask) { return !p.grouped() && Staircase::is_one(mask); }
+bool has_forward(const Problem& p, const MaskRule& mask) {
+  return !is_wide(p) && !p.grouped() && Staircase::is_one(mask);
+}
 
 class HopperFamily final : public Family {
  public:
@@ -25,15 +27,15 @@ class HopperFamily final : public Family {
                                      std::string_view arch) const override {
     if (arch != "sm_90") return "it needs the architecture sm_90, not " + std::string(arch);
     if (p.dtype == DType::fp32) return "it multiplies fp16 and bf16, not fp32";
-    if (p.hdim_q % 8 != 0 || p.hdim_v % 8 != 0 || p.hdim_q > 128 || p.hdim_v > 128) {
-      return "its head dimensions are multiples of 8 up to 128";
+    if (p.hdim_q % 8 != 0 || p.hdim_v % 8 != 0 || p.hdim_q > 256 || p.hdim_v > 256) {
+      return "its head dimensions are multiples of 8 up to 256";
     }
     Problem without_sinks = p;
     without_sinks.sink = false;
     if (!without_sinks.plain_scores()) return "it has no bias, ALiBi, soft-cap or dropout";
     if (p.deterministic) return "its sums of dQ are atomic";
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
-    // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 4 blocks at the most.
+    // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 8 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
     constexpr std::int64_t kMaxInt = std::numeric_limits<std::int32_t>::max();
     if (p.batch * p.nhead_q * (longest / 64 + 2) > kMaxInt / 8 ||
@@ -51,7 +53,7 @@ class HopperFamily final : public Family {
 
   std::size_t dq_acc_bytes(const Problem& p) const override {
     return with_types(p, [&]<class T, int kHeadDim>() {
-      return static_cast<std::size_t>(padded_rows<kHeadDim>(p) * kHeadDim) * sizeof(float);
+      return static_cast<std::size_t>(padded_rows<kHeadDim>(p) * Tiling<kHeadDim>::kHdimQ) * sizeof(float);
     });
   }
   std::size_t scratch_bytes(const Problem& p) const override {

@@ -25,7 +25,7 @@ struct Scratch {
   float* lse_log2 = nullptr;  // [planes, plane_tiles, kM]: LSE log2 e; +infinity where P is to be 0: in rows
                               // that see no key, and in those past seqlen_q
   float* d = nullptr;         // [planes, plane_tiles, kM]: D; 0 past seqlen_q
-  float* sums = nullptr;      // [shared key tiles, 2, kN * hdim]: dK / scale and dV; zero before stage 2
+  float* sums = nullptr;      // [shared key tiles, kKeyTileElements]: dK / scale and dV; zero before stage 2
   unsigned* arrivals = nullptr;     // [shared key tiles]: blocks that have added; zero before stage 2
   std::int64_t zeroed = 0;          // floats and counters from sums on, a multiple of 4
   int* key_tiles_before = nullptr;  // [batch] in group mode: tiles of keys of a head before each sequence
@@ -47,7 +47,7 @@ template <int kHeadDim>
 Scratch scratch_of(const Problem& problem, void* start) {
   const std::int64_t rows = padded_rows<kHeadDim>(problem);
   const std::int64_t shared = share_out_of<kHeadDim>(problem).shared;
-  const std::int64_t sums = shared * 2 * Tiling<kHeadDim>::kKeyTileElements;
+  const std::int64_t sums = shared * Tiling<kHeadDim>::kKeyTileElements;
   Scratch scratch;
   scratch.zeroed = sums + divided_up(shared, 4) * 4;
   const std::int64_t table = problem.grouped() ? problem.batch : 0;
@@ -61,10 +61,14 @@ Scratch scratch_of(const Problem& problem, void* start) {
   return scratch;
 }
 
-/// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes: kHeadDim is
-/// the smallest that holds the problem's own. The copy engine fills the columns after those with zeros.
+/// Whether a head dimension is above 128.
+inline bool is_wide(const Problem& problem) { return problem.hdim_q > 128 || problem.hdim_v > 128; }
+
+/// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes and that is
+/// not wide: kHeadDim is the smallest that holds the problem's own. The copy engine fills the columns after
+/// those with zeros.
 template <class Body>
-auto with_types(const Problem& problem, Body&& body) {
+auto with_narrow_types(const Problem& problem, const Body& body) {
   const bool small = problem.hdim_q <= 64 && problem.hdim_v <= 64;
   if (problem.dtype == DType::fp16) {
     if (small) return body.template operator()<Half, 64>();
@@ -72,6 +76,19 @@ auto with_types(const Problem& problem, Body&& body) {
   }
   if (small) return body.template operator()<Bfloat16, 64>();
   return body.template operator()<Bfloat16, 128>();
+}
+
+/// The same, whatever the head dimensions.
+template <class Body>
+auto with_types(const Problem& problem, const Body& body) {
+  const auto wide = [&]<class T>() {
+    if (problem.hdim_q > 192 || problem.hdim_v > 192) return body.template operator()<T, 256>();
+    if (problem.hdim_v > 128) return body.template operator()<T, 192>();
+    return body.template operator()<T, head_dims(192, 128)>();
+  };
+  if (!is_wide(problem)) return with_narrow_types(problem, body);
+  return problem.dtype == DType::fp16 ? wide.template operator()<Half>()
+                                      : wide.template operator()<Bfloat16>();
 }
 
 /// The planes of a problem's tiles of queries.

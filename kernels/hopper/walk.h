@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/hopper/ptx/copy.h"
+#include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/sequences.h"
 #include "kernels/hopper/staircase.h"
 #include "kernels/hopper/tiling.h"
@@ -23,8 +24,8 @@ struct DqDkDvArguments {
   TensorMap dv;           // [batch, nhead_k, seqlen_k, hdim_v], boxes of 64 rows
   const float* lse_log2;  // [planes, plane_tiles, kM], see sequences.h
   const float* d;         // [planes, plane_tiles, kM]
-  float* dq_acc;          // [planes, plane_tiles, kM * hdim], see tiling.h
-  float* sums;            // [shared tiles, 2, kN * hdim], see launch.h
+  float* dq_acc;          // [planes, plane_tiles, kM * kHdimQ], see tiling.h
+  float* sums;            // [shared tiles, kKeyTileElements], see launch.h
   unsigned* arrivals;     // [shared tiles]
   Planes<Tiling<kHeadDim>::kM> planes;
   const int* key_tiles_before;  // [batch] in group mode, see launch.h
@@ -60,13 +61,21 @@ struct Walk {
   int parts;       // blocks that visit part of it
 };
 
+/// P on its way from one multiplying warpgroup to the other, in the order of its registers.
+template <bool kWide>
+struct SharedP {};
+template <>
+struct SharedP<true> {
+  float p[8][kWarpgroup][4];
+};
+
 template <int kHeadDim>
-struct alignas(1024) SharedMemory {
+struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   using Tile = Tiling<kHeadDim>;
-  std::byte k[Tile::kKeyTileBytes];
-  std::byte v[Tile::kKeyTileBytes];
-  std::byte q[Tile::kStages][Tile::kQueryTileBytes];
-  std::byte d_o[Tile::kStages][Tile::kQueryTileBytes];
+  std::byte k[Tile::kKBytes];
+  std::byte v[Tile::kVBytes];
+  std::byte q[Tile::kStages][Tile::kQBytes];
+  std::byte d_o[Tile::kStages][Tile::kDoBytes];
   std::byte ds[Tile::kDsStages][Tile::kDsTileBytes];
   float lse_log2[Tile::kStages][Tile::kM];
   float d[Tile::kStages][Tile::kM];
@@ -86,7 +95,8 @@ struct alignas(1024) SharedMemory {
   Barrier ds_empty[Tile::kDsStages];
 };
 
-static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024);
+static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024 &&
+              sizeof(SharedMemory<192>) <= 227 * 1024 && sizeof(SharedMemory<256>) <= 227 * 1024);
 
 /// The mask of the walk's sequence.
 template <class M, int kHeadDim>
@@ -182,16 +192,16 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   shared.first_query[stage] = row;
   shared.tile_index[t % 8] = index;
   Barrier& full = shared.query_full[stage];
-  barrier_arrive_expecting(full, 2 * (Tile::kQueryTileBytes + kRowBytes));
-  const auto load = [&](std::byte* to, const TensorMap& map, float* rows_to, const float* rows) {
+  barrier_arrive_expecting(full, Tile::kQBytes + Tile::kDoBytes + 2 * kRowBytes);
+  const auto load = [&](std::byte* to, const TensorMap& map, int panels, float* rows_to, const float* rows) {
     FMHA_BWD_UNROLL
-    for (int p = 0; p < Tile::kPanels; ++p) {
+    for (int p = 0; p < panels; ++p) {
       load_tile(to + p * Tile::kQueryPanelBytes, map, p * kPanelColumns, row, head, place, full);
     }
     load_bytes(rows_to, rows + static_cast<std::int64_t>(index) * Tile::kM, kRowBytes, full);
   };
-  load(shared.q[stage], a.q, shared.lse_log2[stage], a.lse_log2);
-  load(shared.d_o[stage], a.d_o, shared.d[stage], a.d);
+  load(shared.q[stage], a.q, Tile::kQPanels, shared.lse_log2[stage], a.lse_log2);
+  load(shared.d_o[stage], a.d_o, Tile::kVPanels, shared.d[stage], a.d);
 }
 
 /// Starts the loads of K, V and as many tiles of Q and dO as there are stages; one thread does it, the first
@@ -200,17 +210,17 @@ template <int kHeadDim>
 __device__ __forceinline__ void load_first_tiles(const DqDkDvArguments<kHeadDim>& a,
                                                  SharedMemory<kHeadDim>& shared, const Walk& walk) {
   using Tile = Tiling<kHeadDim>;
-  const auto load_keys = [&](std::byte* to, const TensorMap& map, Barrier& full) {
-    barrier_arrive_expecting(full, Tile::kKeyTileBytes);
+  const auto load_keys = [&](std::byte* to, const TensorMap& map, int panels, Barrier& full) {
+    barrier_arrive_expecting(full, static_cast<unsigned>(panels * Tile::kKeyPanelBytes));
     FMHA_BWD_UNROLL
-    for (int p = 0; p < Tile::kPanels; ++p) {
+    for (int p = 0; p < panels; ++p) {
       load_tile(to + p * Tile::kKeyPanelBytes, map, p * kPanelColumns, walk.first_key, walk.head_k, walk.keys,
                 full);
     }
   };
-  load_keys(shared.k, a.k, shared.k_full);
+  load_keys(shared.k, a.k, Tile::kQPanels, shared.k_full);
   load_next_tile(a, shared, 0, 0);
-  load_keys(shared.v, a.v, shared.v_full);
+  load_keys(shared.v, a.v, Tile::kVPanels, shared.v_full);
   for (int t = 1; t < Tile::kStages && t < walk.tiles; ++t) load_next_tile(a, shared, t, t);
 }
 

@@ -26,7 +26,7 @@ Problem problem_of(DType dtype, std::int64_t hdim_q, std::int64_t hdim_v) {
 
 TEST(HopperRefusal, IsNoneForTheTypesAndHeadDimensionsThatItHasKernelsFor) {
   for (const DType dtype : {DType::fp16, DType::bf16}) {
-    for (const std::int64_t hdim : {8, 64, 72, 128}) {
+    for (const std::int64_t hdim : {8, 64, 72, 128, 136, 256}) {
       for (const Layout layout : {Layout::bhsd, Layout::bshd, Layout::qkv}) {
         Problem problem = problem_of(dtype, hdim, hdim);
         problem.layout = layout;
@@ -50,17 +50,18 @@ TEST(HopperRefusal, NamesTheTypeThatTensorCoresDoNotMultiply) {
 }
 
 TEST(HopperRefusal, NamesTheHeadDimensionsThatThereAre) {
-  for (const std::int64_t hdim : {1, 63, 65, 100, 136, 256}) {
+  for (const std::int64_t hdim : {1, 63, 65, 100, 132, 264, 512}) {
     for (const auto& [hdim_q, hdim_v] :
-         {std::pair{hdim, hdim}, {hdim, std::int64_t{64}}, {std::int64_t{64}, hdim}}) {
+         {std::pair{hdim, hdim}, {hdim, std::int64_t{64}}, {std::int64_t{192}, hdim}}) {
       EXPECT_THAT(refusal(problem_of(DType::bf16, hdim_q, hdim_v)), Optional(HasSubstr("multiples of 8")))
-          << hdim;
+          << hdim_q << " " << hdim_v;
     }
   }
 }
 
 TEST(HopperRefusal, IsNoneWhereKeysAndValuesDifferInTheirHeadDimension) {
-  for (const auto& [hdim_q, hdim_v] : {std::pair{64, 128}, {128, 64}, {8, 24}, {96, 40}}) {
+  for (const auto& [hdim_q, hdim_v] :
+       {std::pair{64, 128}, {128, 64}, {8, 24}, {96, 40}, {192, 128}, {8, 200}}) {
     EXPECT_EQ(refusal(problem_of(DType::fp16, hdim_q, hdim_v)), std::nullopt);
   }
 }

@@ -11,7 +11,12 @@ namespace fmha_bwd {
 namespace {
 
 constexpr std::array kTypes = {DType::fp16, DType::bf16};
-constexpr std::array<std::int64_t, 2> kHeadDims = {64, 128};
+struct HeadDims {
+  std::int64_t q;
+  std::int64_t v;
+};
+/// Each kernel's own.
+constexpr std::array<HeadDims, 5> kHeadDims = {{{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}}};
 constexpr Fill kFill = {.seed = 7, .standard_deviation = 1.0F};
 
 class Hopper : public FamilyTest {
@@ -29,9 +34,10 @@ class Hopper : public FamilyTest {
     return count;
   }
 
-  /// As many tiles of 128 keys as there are blocks in a wave, so that no two blocks share one.
-  Extents whole_wave(std::int64_t hdim) const {
-    return {1, multiprocessors(), multiprocessors(), 300, 100, hdim, hdim};
+  /// As many tiles of keys as there are blocks in a wave, so that no two blocks share one.
+  Extents whole_wave(const HeadDims& hdim) const {
+    const std::int64_t keys = hdim.q > 128 || hdim.v > 128 ? 50 : 100;  // of tiles of 64 or 128
+    return {1, multiprocessors(), multiprocessors(), 300, keys, hdim.q, hdim.v};
   }
 
   /// Ten runs on one session, half of them onto poison and half onto what the run before left.
@@ -54,8 +60,8 @@ class Hopper : public FamilyTest {
   }
 
   /// Sequences about as long as tiles of queries and of keys, some of which have none of either.
-  static Problem groups(std::int64_t hdim, DType dtype) {
-    Problem problem = problem_of({1, 4, 2, 1, 1, hdim, hdim}, dtype);
+  static Problem groups(const HeadDims& hdim, DType dtype) {
+    Problem problem = problem_of({1, 4, 2, 1, 1, hdim.q, hdim.v}, dtype);
     make_grouped(problem, {70, 0, 63, 64, 300, 65, 0, 129, 127, 1, 128},
                  {90, 5, 128, 129, 260, 0, 0, 127, 300, 3, 1});
     return problem;
@@ -79,11 +85,12 @@ class Hopper : public FamilyTest {
     return odd;
   }
 
-  /// In both types, for both head dimensions, in both layouts, under every mask.
+  /// In both types, for all head dimensions, in both layouts, under every mask.
   void expect_right_in_every_form(Extents shape, float standard_deviation) {
     for (const DType dtype : kTypes) {
-      for (const std::int64_t hdim : kHeadDims) {
-        shape.hdim_q = shape.hdim_v = hdim;
+      for (const HeadDims& hdim : kHeadDims) {
+        shape.hdim_q = hdim.q;
+        shape.hdim_v = hdim.v;
         expect_right(problem_of(shape, dtype), standard_deviation, {Layout::bhsd, Layout::bshd});
       }
     }
@@ -112,7 +119,13 @@ TEST_P(Hopper, TakesHeadDimensionsThatAreNoTile) {
                                        {56, 16},
                                        {64, 72},
                                        {128, 8},
-                                       {16, 104}}) {
+                                       {16, 104},
+                                       {136, 136},
+                                       {152, 8},
+                                       {16, 248},
+                                       {184, 120},
+                                       {72, 136},
+                                       {208, 192}}) {
     for (const DType dtype : kTypes) {
       expect_right(problem_of({2, 4, 2, 150, 200, hdim_q, hdim_v}, dtype), 1.0F,
                    {Layout::bhsd, Layout::bshd});
@@ -121,15 +134,15 @@ TEST_P(Hopper, TakesHeadDimensionsThatAreNoTile) {
 }
 
 TEST_P(Hopper, FindsQKAndVInOneTensor) {
-  for (const std::int64_t hdim : {24, 64, 128}) {
-    expect_right(problem_of({2, 4, 2, 150, 150, hdim, hdim}, DType::fp16), 1.0F, {Layout::qkv});
+  for (const HeadDims& hdim : {HeadDims{24, 24}, {64, 64}, {128, 128}, {192, 128}, {256, 256}}) {
+    expect_right(problem_of({2, 4, 2, 150, 150, hdim.q, hdim.v}, DType::fp16), 1.0F, {Layout::qkv});
   }
 }
 
 TEST_P(Hopper, LeavesPaddingAlone) {
   for (const Layout layout : {Layout::bhsd, Layout::bshd, Layout::qkv}) {
-    for (const std::int64_t hdim : {40, 128}) {
-      Problem problem = problem_of({3, 2, 2, 150, 150, hdim, hdim}, DType::bf16);
+    for (const HeadDims& hdim : {HeadDims{40, 40}, {128, 128}, {160, 160}}) {
+      Problem problem = problem_of({3, 2, 2, 150, 150, hdim.q, hdim.v}, DType::bf16);
       problem.padded_q = {151};
       problem.padded_k = {layout == Layout::qkv ? 151 : 256};
       expect_right(problem, 1.0F, {layout});
@@ -138,8 +151,8 @@ TEST_P(Hopper, LeavesPaddingAlone) {
 }
 
 TEST_P(Hopper, SinksTakePartInTheSum) {
-  for (const std::int64_t hdim : kHeadDims) {
-    Problem problem = problem_of({2, 4, 2, 150, 90, hdim, hdim}, DType::fp16);
+  for (const HeadDims& hdim : kHeadDims) {
+    Problem problem = problem_of({2, 4, 2, 150, 90, hdim.q, hdim.v}, DType::fp16);
     problem.sink = true;
     expect_right(problem, 1.0F);
   }
@@ -160,6 +173,7 @@ TEST_P(Hopper, SumsKeyAndValueGradientsOverTheGroup) {
 TEST_P(Hopper, SumsOverTheGroupWhereEachBlockOwnsItsTile) {
   const std::int64_t heads = multiprocessors();
   expect_right(problem_of({1, 2 * heads, heads, 300, 100, 128, 128}, DType::bf16), 1.0F);
+  expect_right(problem_of({1, 2 * heads, heads, 200, 50, 192, 128}, DType::bf16), 1.0F);
 }
 
 TEST_P(Hopper, KeepsTheHeadsAndTheSequencesOfABatchApart) {
@@ -171,10 +185,10 @@ TEST_P(Hopper, IsRightWherePIsNearlyUniform) { expect_right_in_every_form(extent
 TEST_P(Hopper, IsRightWherePIsNearlyOneHot) { expect_right_in_every_form(extents(1, 2, 2, 500, 500), 3.0F); }
 
 TEST_P(Hopper, TakesANegativeAndAZeroScale) {
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     for (const DType dtype : kTypes) {
       for (const float scale : {-0.3F, 0.0F}) {
-        Problem problem = problem_of({1, 2, 1, 200, 330, hdim, hdim}, dtype);
+        Problem problem = problem_of({1, 2, 1, 200, 330, hdim.q, hdim.v}, dtype);
         problem.scale = scale;
         expect_right(problem, 1.0F);
       }
@@ -191,26 +205,26 @@ TEST_P(Hopper, IsRightWithFewerTilesThanMultiprocessors) {
 }
 
 TEST_P(Hopper, GivesARowThatSeesNoKeyZerosAndMinusInfinity) {
-  for (const std::int64_t hdim : kHeadDims) {
-    expect_zeros_in_rows_that_see_no_key(problem_of({1, 1, 1, 700, 300, hdim, hdim}, DType::fp16));
+  for (const HeadDims& hdim : kHeadDims) {
+    expect_zeros_in_rows_that_see_no_key(problem_of({1, 1, 1, 700, 300, hdim.q, hdim.v}, DType::fp16));
   }
 }
 
 TEST_P(Hopper, GivesAKeyThatNoQuerySeesZeroGradients) {
-  for (const std::int64_t hdim : kHeadDims) {
-    expect_zeros_in_keys_that_no_query_sees(problem_of({1, 1, 1, 300, 700, hdim, hdim}, DType::fp16));
+  for (const HeadDims& hdim : kHeadDims) {
+    expect_zeros_in_keys_that_no_query_sees(problem_of({1, 1, 1, 300, 700, hdim.q, hdim.v}, DType::fp16));
   }
 }
 
 TEST_P(Hopper, GivesTheSameBitsInEitherLayout) {
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     expect_same_bits_in_either_layout(problem_of(whole_wave(hdim), DType::fp16));
   }
 }
 
 // A tile of keys that one block walks over alone is summed in one order: dK and dV that move are a race.
 TEST_P(Hopper, RepeatsTheBitsOfKeyAndValueGradients) {
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     const Problem problem = problem_of(whole_wave(hdim), DType::bf16);
     for (const MaskSpec& mask : {kNoMask, kTopLeft}) {
       std::vector<std::byte> dk;
@@ -232,9 +246,9 @@ TEST_P(Hopper, RepeatsTheBitsOfKeyAndValueGradients) {
 // Such tiles are few, or those of a last wave that is not whole; their sums are in no order.
 TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
   const std::int64_t tiles = multiprocessors() + multiprocessors() / 6;
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     for (const Extents& shape :
-         {Extents{1, 2, 1, 1100, 1100, hdim, hdim}, {1, tiles, tiles, 450, 100, hdim, hdim}}) {
+         {Extents{1, 2, 1, 1100, 1100, hdim.q, hdim.v}, {1, tiles, tiles, 450, 100, hdim.q, hdim.v}}) {
       for (const MaskSpec& mask : {kNoMask, kBottomRight}) {
         expect_right_in_each_run(problem_of(shape, DType::fp16), mask, [](Session&, const std::string&) {});
       }
@@ -244,8 +258,8 @@ TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
 
 TEST_P(Hopper, IsRightWhereTheDiagonalIsMovedToEitherSide) {
   for (const char* name : {"top_left:-1,5", "bottom_right:-1,70"}) {
-    for (const std::int64_t hdim : kHeadDims) {
-      expect_right_under(problem_of({1, 2, 1, 300, 330, hdim, hdim}, DType::bf16), masks_from(name),
+    for (const HeadDims& hdim : kHeadDims) {
+      expect_right_under(problem_of({1, 2, 1, 300, 330, hdim.q, hdim.v}, DType::bf16), masks_from(name),
                          {.seed = 7, .standard_deviation = 1.0F}, {Layout::bshd});
     }
   }
@@ -253,9 +267,9 @@ TEST_P(Hopper, IsRightWhereTheDiagonalIsMovedToEitherSide) {
 
 TEST_P(Hopper, SeesWhatAWindowLeavesVisible) {
   // Tiles have 64 or 128 queries and 128 keys: limits at their boundaries and beside them.
-  for (const std::int64_t hdim : {40, 64, 128}) {
+  for (const HeadDims& hdim : {HeadDims{40, 40}, {64, 64}, {128, 128}, {192, 128}, {256, 256}}) {
     expect_right_under(
-        problem_of({1, 4, 2, 390, 390, hdim, hdim}, DType::fp16),
+        problem_of({1, 4, 2, 390, 390, hdim.q, hdim.v}, DType::fp16),
         masks_from("top_left:0,0,top_left:63,-1,top_left:64,0,top_left:127,128,bottom_right:128,0,"
                    "bottom_right:129,64,generic:150,-20,top_left:-1,3,xt:5"),
         kFill, {Layout::bshd});
@@ -264,17 +278,17 @@ TEST_P(Hopper, SeesWhatAWindowLeavesVisible) {
 
 TEST_P(Hopper, SeesAWindowOverQueriesAndKeysThatDifferInNumber) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{500, 90}, {90, 500}, {513, 385}}) {
-    for (const std::int64_t hdim : kHeadDims) {
-      expect_right_under(problem_of({1, 2, 1, seqlen_q, seqlen_k, hdim, hdim}, DType::bf16),
+    for (const HeadDims& hdim : kHeadDims) {
+      expect_right_under(problem_of({1, 2, 1, seqlen_q, seqlen_k, hdim.q, hdim.v}, DType::bf16),
                          masks_from("top_left:10,3,bottom_right:100,30"), kFill, {Layout::bhsd});
     }
   }
 }
 
 TEST_P(Hopper, SeesPrefixesAndDocuments) {
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     expect_right_under(
-        problem_of({2, 2, 1, 390, 390, hdim, hdim}, DType::bf16),
+        problem_of({2, 2, 1, 390, 390, hdim.q, hdim.v}, DType::bf16),
         masks_from("prefix:1,prefix:128,prefix:200,prefix:500,document:128,64,document:1,300,20,"
                    "document_causal:10,1,200,document_causal:64,64,128"),
         kFill, {Layout::bhsd});
@@ -282,21 +296,21 @@ TEST_P(Hopper, SeesPrefixesAndDocuments) {
 }
 
 TEST_P(Hopper, SharesATileOfKeysUnderAWindow) {
-  for (const std::int64_t hdim : kHeadDims) {
-    expect_right_under(problem_of({1, 2, 1, 1100, 1100, hdim, hdim}, DType::fp16),
+  for (const HeadDims& hdim : kHeadDims) {
+    expect_right_under(problem_of({1, 2, 1, 1100, 1100, hdim.q, hdim.v}, DType::fp16),
                        masks_from("top_left:300,0,document_causal:1000"), kFill, {Layout::bshd});
   }
 }
 
 TEST_P(Hopper, TakesSequencesOfDifferentLengths) {
-  for (const std::int64_t hdim : {24, 64, 128}) {
+  for (const HeadDims& hdim : {HeadDims{24, 24}, {64, 64}, {128, 128}, {192, 128}, {256, 256}}) {
     for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
       expect_right_under(
           groups(hdim, DType::fp16),
           masks_from("no_mask,top_left,bottom_right,bottom_right:70,5,document_causal:20,100,30"), kFill,
           {layout});
     }
-    Problem packed = problem_of({1, 4, 2, 1, 1, hdim, hdim}, DType::bf16);
+    Problem packed = problem_of({1, 4, 2, 1, 1, hdim.q, hdim.v}, DType::bf16);
     make_grouped(packed, {130, 0, 64, 200, 1}, {130, 0, 64, 200, 1});
     expect_right_under(packed, masks_from("no_mask,top_left"), kFill, {Layout::qkv});
   }
@@ -318,7 +332,7 @@ TEST_P(Hopper, TakesMoreSequencesThanAWarpHasLanes) {
 
 // A row past a sequence's end is the next one's: if that is no number, it must not come into this one's sums.
 TEST_P(Hopper, KeepsWhatIsNoNumberInItsSequence) {
-  for (const std::int64_t hdim : kHeadDims) {
+  for (const HeadDims& hdim : kHeadDims) {
     const Problem problem = groups(hdim, DType::fp16);
     const auto session = computed(problem, kBottomRight, kFill);
     for (const TensorId id : {TensorId::q, TensorId::k, TensorId::v, TensorId::d_o}) {
@@ -335,7 +349,7 @@ TEST_P(Hopper, KeepsWhatIsNoNumberInItsSequence) {
       const std::vector<float> values = values_of(session->download(id));
       const std::vector<bool> odd = of_odd_sequences(id, problem);
       for (std::size_t i = 0; i < values.size(); ++i) {
-        ASSERT_TRUE(odd[i] || std::isfinite(values[i])) << name_of(id) << " " << i << ", hdim " << hdim;
+        ASSERT_TRUE(odd[i] || std::isfinite(values[i])) << name_of(id) << " " << i << ", hdim " << hdim.q;
       }
     }
   }
@@ -354,7 +368,7 @@ TEST_P(Hopper, TakesABatchOfNothing) {
 
 TEST_P(Hopper, LeavesThePaddingOfSequencesAlone) {
   for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
-    Problem problem = groups(40, DType::bf16);
+    Problem problem = groups({40, 40}, DType::bf16);
     problem.sink = true;
     for (const std::int64_t seqlen : problem.seqlens_q) problem.padded_q.push_back(seqlen + seqlen % 3);
     expect_right_under(problem, masks_from("bottom_right"), kFill, {layout});

@@ -59,12 +59,13 @@ __device__ __forceinline__ void products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroups) : "memory");
 }
 
-// The operand lists of the instructions, for N = 64 and 128.
+// The operand lists of the instructions, for N = 32, 64 and 128.
 #define FMHA_BWD_SUMS_8(d, i)                                                                 \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
       "+f"(d[i + 6]), "+f"(d[i + 7])
 #define FMHA_BWD_SUMS_32(d, i) \
   FMHA_BWD_SUMS_8(d, i), FMHA_BWD_SUMS_8(d, i + 8), FMHA_BWD_SUMS_8(d, i + 16), FMHA_BWD_SUMS_8(d, i + 24)
+#define FMHA_BWD_LIST_16 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
 #define FMHA_BWD_LIST_32                                                    \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
@@ -82,8 +83,18 @@ __device__ __forceinline__ void products_wait() {
 /// d += A B, or d = A B where kFresh; A and B in shared memory.
 template <class T, int kN, bool kFresh, bool kAAlongRows, bool kBAlongRows>
 __device__ __forceinline__ void multiply(float (&d)[kN / 2], std::uint64_t a, std::uint64_t b) {
-  static_assert(kN == 64 || kN == 128);
-  if constexpr (std::is_same_v<T, Half> && kN == 64) {
+  static_assert(kN == 32 || kN == 64 || kN == 128);
+  if constexpr (std::is_same_v<T, Half> && kN == 32) {
+    asm volatile(
+        FMHA_BWD_WGMMA("m64n32k16", "f16", FMHA_BWD_LIST_16, "%16, %17, adds, 1, 1, %19, %20;", "%18")
+        : FMHA_BWD_SUMS_8(d, 0), FMHA_BWD_SUMS_8(d, 8)
+        : "l"(a), "l"(b), "n"(kFresh ? 0 : 1), "n"(kAAlongRows ? 1 : 0), "n"(kBAlongRows ? 1 : 0));
+  } else if constexpr (kN == 32) {
+    asm volatile(
+        FMHA_BWD_WGMMA("m64n32k16", "bf16", FMHA_BWD_LIST_16, "%16, %17, adds, 1, 1, %19, %20;", "%18")
+        : FMHA_BWD_SUMS_8(d, 0), FMHA_BWD_SUMS_8(d, 8)
+        : "l"(a), "l"(b), "n"(kFresh ? 0 : 1), "n"(kAAlongRows ? 1 : 0), "n"(kBAlongRows ? 1 : 0));
+  } else if constexpr (std::is_same_v<T, Half> && kN == 64) {
     asm volatile(
         FMHA_BWD_WGMMA("m64n64k16", "f16", FMHA_BWD_LIST_32, "%32, %33, adds, 1, 1, %35, %36;", "%34")
         : FMHA_BWD_SUMS_32(d, 0)
@@ -141,6 +152,7 @@ __device__ __forceinline__ void multiply(float (&d)[kN / 2], const std::uint32_t
 #undef FMHA_BWD_WGMMA
 #undef FMHA_BWD_SUMS_8
 #undef FMHA_BWD_SUMS_32
+#undef FMHA_BWD_LIST_16
 #undef FMHA_BWD_LIST_32
 #undef FMHA_BWD_LIST_64
 

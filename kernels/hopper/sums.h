@@ -1,0 +1,58 @@
+// What the multiplying warpgroups of stage 2 do with their sums besides multiplying.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include "kernels/hopper/ptx/elementwise.h"
+#include "kernels/hopper/ptx/warpgroup.h"
+#include "kernels/hopper/walk.h"
+#include "kernels/unroll.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+
+/// Adds a thread's sums to [kCount / 4][128 threads][4] floats; `to` is the thread's place in the first of
+/// them.
+template <int kCount>
+__device__ __forceinline__ void add_sums(float* to, const float (&sums)[kCount]) {
+  FMHA_BWD_UNROLL
+  for (int c = 0; c < kCount / 4; ++c) {
+    add_to_global(to + c * 4 * kWarpgroup, sums[4 * c], sums[4 * c + 1], sums[4 * c + 2], sums[4 * c + 3]);
+  }
+}
+
+/// Reads back what add_sums has added to.
+template <int kCount>
+__device__ __forceinline__ void read_sums(float (&sums)[kCount], const float* from) {
+  FMHA_BWD_UNROLL
+  for (int c = 0; c < kCount / 4; ++c) {
+    const float4 quad = __ldcg(reinterpret_cast<const float4*>(from) + c * kWarpgroup);
+    sums[4 * c] = quad.x, sums[4 * c + 1] = quad.y, sums[4 * c + 2] = quad.z, sums[4 * c + 3] = quad.w;
+  }
+}
+
+/// What a thread reads of LSE or D: those of the queries that are its columns of the scores.
+template <int kM>
+__device__ __forceinline__ void read_rows(float2 (&to)[kM / 8], const float* rows, int lane) {
+  FMHA_BWD_UNROLL
+  for (int j = 0; j < kM / 8; ++j) to[j] = *reinterpret_cast<const float2*>(rows + 2 * (lane % 4) + 8 * j);
+}
+
+/// After the multiplying warpgroups' additions to the sums of the block's shared tile of keys: true in the
+/// last block to come, where the sums are whole. All their threads call it, `first` one of them.
+template <int kHeadDim>
+__device__ __forceinline__ bool is_last_to_add(const DqDkDvArguments<kHeadDim>& a,
+                                               SharedMemory<kHeadDim>& shared, bool first) {
+  __threadfence();
+  named_barrier<2 * kWarpgroup, 1>();
+  if (first) {
+    __threadfence();
+    shared.is_last =
+        atomicAdd(a.arrivals + shared.walk.shared, 1U) + 1 == static_cast<unsigned>(shared.walk.parts);
+  }
+  named_barrier<2 * kWarpgroup, 1>();
+  if (!shared.is_last) return false;
+  __threadfence();
+  return true;
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

@@ -1,0 +1,329 @@
+// Stage 2 (dq_dk_dv.h) where a head dimension is above 128: what its multiplying warpgroups do.
+//
+// Tiling: kN = 64 keys a block and kM = 64 queries a tile, so that dK and dV, 64 rows of up to 256 columns in
+// fp32, fit in the registers of a warpgroup each. The first makes dV, the second dK, and for a tile
+//   first:  S^T = K Q^T;  P of S in place, in fp32 to shared memory;  dV += P^T dO
+//   second: dP^T = V dO^T;  dS of dP and that P;  dK += dS^T Q;  dS^T, in 16 bits, to shared memory
+// and each its half of the columns of dQ = dS K, of the tile before, added to the accumulator from registers
+// while the next tile's S or dP is multiplied.
+//
+// Why it is fast: P and dS are left operands in the registers that they were computed in, and each of S and
+// dP is one product whose operands are read once; only P and dS cross, P at once and dS a tile late. The two
+// have the same number of products to do, and the first runs about half a tile ahead, so that one multiplies
+// during the other's exponentials or differences.
+//
+// Budget at hdim 256: 128 sums of dV or dK, 32 of S or dP, or 64 of dQ in their place, of 240 registers a
+// thread; 227 KB of shared memory; one block an SM.
+//
+// Bound at hdim 256, for a tile: tensor cores 2560 clocks; shared memory 2880 (operands 2048, P 256, dS 64,
+// loads 512); the additions to dQ, 64 KB, twice what they are at hdim 128 for the same work, some 4400.
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+#include "kernels/hopper/ptx/elementwise.h"
+#include "kernels/hopper/ptx/warpgroup.h"
+#include "kernels/hopper/ptx/wgmma.h"
+#include "kernels/hopper/scores.h"
+#include "kernels/hopper/sums.h"
+#include "kernels/hopper/tile_out.h"
+#include "kernels/hopper/walk.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+
+/// Barriers between the multiplying warpgroups, besides those of dq_dk_dv.h.
+inline constexpr int kPWritten = 4;
+inline constexpr int kPRead = 5;
+
+/// Half of dQ's columns is made in two parts: 64 columns, and 64 more at hdim 256, 32 at 192 (tiling.h's
+/// column_of_half).
+template <int kHdimQ, int kPart>
+inline constexpr int kDqColumns = kHdimQ == 192 && kPart == 1 ? 32 : 64;
+
+/// dQ = dS K in a part of half kHalf. Commits.
+template <class T, int kHeadDim, int kHalf, int kPart>
+__device__ __forceinline__ void multiply_dq_part(float (&dq)[kDqColumns<Tiling<kHeadDim>::kHdimQ, kPart> / 2],
+                                                 const std::byte* ds, const std::byte* k) {
+  using Tile = Tiling<kHeadDim>;
+  constexpr int kColumns = kDqColumns<Tile::kHdimQ, kPart>;
+  constexpr int kColumn = column_of_half<kHeadDim>(kHalf, 64 * kPart);
+  const std::uint64_t left = descriptor(ds);
+  const std::uint64_t right =
+      descriptor(k + kColumn / kPanelColumns * Tile::kKeyPanelBytes + kColumn % kPanelColumns * 2);
+  products_begin();
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < Tile::kN / 16; ++i) {
+    const std::uint64_t a = moved(left, i * 16 * kPanelRowBytes);
+    const std::uint64_t b = moved(right, i * 16 * kPanelRowBytes);
+    if (i == 0)
+      multiply<T, kColumns, true, true, true>(dq, a, b);
+    else
+      multiply<T, kColumns, false, true, true>(dq, a, b);
+  }
+  products_commit();
+}
+
+/// sums += weights^T rows, panel by panel: dV of P and dO, dK of dS and Q. Replaces the sums where `adds` is
+/// false. Commits.
+template <class T, int kHeadDim, int kPanels>
+__device__ __forceinline__ void multiply_panels(float (&sums)[kPanels][32],
+                                                const std::uint32_t (&weights)[4][4], const std::byte* rows,
+                                                bool adds) {
+  using Tile = Tiling<kHeadDim>;
+  static_assert(Tile::kM == 64);
+  const std::uint64_t right = descriptor(rows);
+  products_begin();
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    FMHA_BWD_UNROLL
+    for (int p = 0; p < kPanels; ++p) {
+      multiply<T, 64, true>(sums[p], weights[i],
+                            moved(right, p * Tile::kQueryPanelBytes + i * 16 * kPanelRowBytes),
+                            adds || i > 0);
+    }
+  }
+  products_commit();
+}
+
+/// Sums of 64 queries, packed: the left operand of their products.
+template <class T>
+__device__ __forceinline__ void pack_scores(std::uint32_t (&words)[4][4], const float (&scores)[32]) {
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < 16; ++i) words[i / 4][i % 4] = pack<T>(scores[2 * i], scores[2 * i + 1]);
+}
+
+/// The thread's place in half kHalf of dQ's accumulator, of the tile of visit t.
+template <int kHalf, int kHeadDim>
+__device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
+                                              const SharedMemory<kHeadDim>& shared, int t) {
+  constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
+  return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t & 7]) * kElements +
+         kHalf * (kElements / 2) + 4 * thread_of_warpgroup();
+}
+
+/// A warpgroup's half of dQ of the last visit, for which nothing has come after.
+template <class T, int kHalf, int kHeadDim>
+__device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
+                                            SharedMemory<kHeadDim>& shared,
+                                            const Ring<Tiling<kHeadDim>::kDsStages>& ring) {
+  constexpr int kHdimQ = Tiling<kHeadDim>::kHdimQ;
+  float dq[kDqColumns<kHdimQ, 0> / 2];
+  float more_dq[kDqColumns<kHdimQ, 1> / 2];
+  barrier_wait(shared.ds_full[ring.stage], ring.parity);
+  multiply_dq_part<T, kHeadDim, kHalf, 0>(dq, shared.ds[ring.stage], shared.k);
+  multiply_dq_part<T, kHeadDim, kHalf, 1>(more_dq, shared.ds[ring.stage], shared.k);
+  products_wait<0>();
+  products_finished(dq);
+  products_finished(more_dq);
+  float* const dq_sums = dq_of_visit<kHalf>(a, shared, shared.walk.tiles - 1);
+  add_sums(dq_sums, dq);
+  add_sums(dq_sums + 32 * kWarpgroup, more_dq);
+}
+
+/// The sums of dK or dV, which are `before` floats into those of a tile of keys, to their tensor, by way of
+/// `out` in shared memory; of a shared tile only in the last block to come.
+template <class T, int kHalf, int kHeadDim, int kPanels>
+__device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& a,
+                                               SharedMemory<kHeadDim>& shared, float (&sums)[kPanels][32],
+                                               int before, float factor, const TensorMap& map,
+                                               std::byte* out) {
+  using Tile = Tiling<kHeadDim>;
+  const int thread = thread_of_warpgroup();
+  const Walk walk = shared.walk;
+  if (walk.shared >= 0) {
+    float* const all =
+        a.sums + static_cast<std::int64_t>(walk.shared) * Tile::kKeyTileElements + before + 4 * thread;
+    FMHA_BWD_UNROLL
+    for (int p = 0; p < kPanels; ++p) add_sums(all + p * 32 * kWarpgroup, sums[p]);
+    if (!is_last_to_add(a, shared, kHalf == 0 && thread == 0)) return;
+    FMHA_BWD_UNROLL
+    for (int p = 0; p < kPanels; ++p) read_sums(sums[p], all + p * 32 * kWarpgroup);
+  }
+  const std::uint32_t matrix_row = matrix_offset(thread / 32, thread % 32);
+  FMHA_BWD_UNROLL
+  for (int p = 0; p < kPanels; ++p) {
+    tile_from_sums<T, 64>(out + p * Tile::kKeyPanelBytes, 0, sums[p], factor, factor, matrix_row);
+  }
+  named_barrier<kWarpgroup, 2 + kHalf>();
+  if (thread == 0) {
+    for (int p = 0; p < kPanels; ++p) {
+      store_tile(map, p * kPanelColumns, walk.first_key, walk.head_k, walk.keys,
+                 out + p * Tile::kKeyPanelBytes);
+    }
+    store_commit_and_wait_for_reads();
+  }
+}
+
+/// The first warpgroup's part: S, P, dV and the first half of dQ; under a mask of type M.
+template <class T, int kHeadDim, class M>
+__device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHeadDim>& a,
+                                                     SharedMemory<kHeadDim>& shared) {
+  using Tile = Tiling<kHeadDim>;
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  const int lane = thread % 32;
+  const int tiles = shared.walk.tiles;
+  float dv[Tile::kVPanels][32];
+  Ring<Tile::kStages> ring;
+  Ring<Tile::kDsStages> ds_in;  // a tile behind
+  barrier_wait(shared.k_full, 0);
+
+  float s[32];
+  float2 lse[8];
+  barrier_wait(shared.query_full[0], 0);
+  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, shared.q[0]);
+  read_rows<64>(lse, shared.lse_log2[0], lane);
+  products_wait<0>();
+  products_finished(s);
+
+  int t = 0;
+  do {
+    const int stage = ring.stage;
+    const int first_query = shared.first_query[stage];
+    const bool hides = hides_some<M>(shared, first_query);
+    // P in the place of S
+    exponentiate<64>(s, lse, a.scale_log2);
+    if (hides) hide_unseen<M>(s, shared, 0, first_query, lane);
+    if (t > 0) named_barrier<2 * kWarpgroup, kPRead>();
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      *reinterpret_cast<float4*>(shared.p[j][thread]) =
+          make_float4(s[4 * j], s[4 * j + 1], s[4 * j + 2], s[4 * j + 3]);
+    }
+    named_barrier_arrive<2 * kWarpgroup, kPWritten>();
+    std::uint32_t p[4][4];
+    pack_scores<T>(p, s);
+    multiply_panels<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
+
+    // dQ of the tile before. In the first tile a product of what stands in K's place is made and thrown away,
+    // so that no branch parts the products in flight; its address is formed, not used. So is a last S.
+    if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k;
+    float dq[kDqColumns<Tile::kHdimQ, 0> / 2];
+    float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
+    multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k);
+    multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k);
+    float* const dq_sums = dq_of_visit<0>(a, shared, t + 7);  // visit t - 1, in a ring of 8
+    products_wait<2>();
+    if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    ring.advance();
+    products_wait<1>();
+    products_finished(dq);
+    if (t > 0) add_sums(dq_sums, dq);
+    const bool goes_on = t + 1 < tiles;
+    if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
+    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, goes_on ? shared.q[ring.stage] : shared.k);
+    products_wait<1>();
+    products_finished(more_dq);
+    if (t > 0) {
+      if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      ds_in.advance();
+      add_sums(dq_sums + 32 * kWarpgroup, more_dq);
+    }
+    __syncwarp();
+    read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
+    products_wait<0>();
+    products_finished(s);
+  } while (++t < tiles);
+  FMHA_BWD_UNROLL
+  for (int p = 0; p < Tile::kVPanels; ++p) products_finished(dv[p]);
+
+  add_last_dq<T, 0>(a, shared, ds_in);
+  // V is free: dS of the last tile was made of it.
+  store_key_sums<T, 0>(a, shared, dv, Tile::kN * Tile::kHdimQ, 1.0F, a.dv, shared.v);
+}
+
+/// The second warpgroup's part: dP, dS, dK and the second half of dQ.
+template <class T, int kHeadDim>
+__device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDim>& a,
+                                                   SharedMemory<kHeadDim>& shared) {
+  using Tile = Tiling<kHeadDim>;
+  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  const int lane = thread % 32;
+  const std::uint32_t matrix_row = matrix_offset(thread / 32, lane);
+  const int tiles = shared.walk.tiles;
+  float dk[Tile::kQPanels][32];
+  Ring<Tile::kStages> ring;
+  Ring<Tile::kDsStages> ds_out;
+  Ring<Tile::kDsStages> ds_in;  // a tile behind
+  barrier_wait(shared.k_full, 0);
+  barrier_wait(shared.v_full, 0);
+
+  float dp[32];
+  float2 d[8];
+  barrier_wait(shared.query_full[0], 0);
+  multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, shared.v, shared.d_o[0]);
+  read_rows<64>(d, shared.d[0], lane);
+  products_wait<0>();
+  products_finished(dp);
+
+  int t = 0;
+  do {
+    const int stage = ring.stage;
+    // dS in the place of dP
+    named_barrier<2 * kWarpgroup, kPWritten>();
+    float p[32];
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      const float4 quad = *reinterpret_cast<const float4*>(shared.p[j][thread]);
+      p[4 * j] = quad.x, p[4 * j + 1] = quad.y, p[4 * j + 2] = quad.z, p[4 * j + 3] = quad.w;
+    }
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < 8; ++j) {
+      dp[4 * j] = p[4 * j] * (dp[4 * j] - d[j].x);
+      dp[4 * j + 1] = p[4 * j + 1] * (dp[4 * j + 1] - d[j].y);
+      dp[4 * j + 2] = p[4 * j + 2] * (dp[4 * j + 2] - d[j].x);
+      dp[4 * j + 3] = p[4 * j + 3] * (dp[4 * j + 3] - d[j].y);
+    }
+    if (t + 1 < tiles) named_barrier_arrive<2 * kWarpgroup, kPRead>();
+    std::uint32_t ds[4][4];
+    pack_scores<T>(ds, dp);
+    barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
+    const std::uint32_t to = shared_address(shared.ds[ds_out.stage]) + matrix_row;
+    FMHA_BWD_UNROLL
+    for (int i = 0; i < 4; ++i) store_columns(to, i, Tile::kDsPanelBytes, ds[i]);
+    multiply_panels<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
+    fence_async_proxy();
+    __syncwarp();
+    if (lane == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
+    __syncwarp();
+    ds_out.advance();
+
+    // As in differentiate_values.
+    if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k;
+    float dq[kDqColumns<Tile::kHdimQ, 0> / 2];
+    float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
+    multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k);
+    multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k);
+    float* const dq_sums = dq_of_visit<1>(a, shared, t + 7);  // visit t - 1, in a ring of 8
+    products_wait<2>();
+    if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    ring.advance();
+    products_wait<1>();
+    products_finished(dq);
+    if (t > 0) add_sums(dq_sums, dq);
+    const bool goes_on = t + 1 < tiles;
+    if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
+    multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, goes_on ? shared.v : shared.k,
+                                               goes_on ? shared.d_o[ring.stage] : shared.k);
+    products_wait<1>();
+    products_finished(more_dq);
+    if (t > 0) {
+      if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      ds_in.advance();
+      add_sums(dq_sums + 32 * kWarpgroup, more_dq);
+    }
+    __syncwarp();
+    read_rows<64>(d, shared.d[ring.stage], lane);
+    products_wait<0>();
+    products_finished(dp);
+  } while (++t < tiles);
+  FMHA_BWD_UNROLL
+  for (int p = 0; p < Tile::kQPanels; ++p) products_finished(dk[p]);
+
+  add_last_dq<T, 1>(a, shared, ds_in);
+  // Q's stages are free: P of the last tile was made of them, and dK by this warpgroup.
+  store_key_sums<T, 1>(a, shared, dk, 0, a.scale, a.dk, shared.q[0]);
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
