@@ -36,6 +36,7 @@
 #include "kernels/hopper/scores.h"
 #include "kernels/hopper/sums.h"
 #include "kernels/hopper/tile_out.h"
+#include "kernels/hopper/turns.h"
 #include "kernels/hopper/wide.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
@@ -95,7 +96,7 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
 
 /// One warpgroup's part in stage 2: S, dP, dV and dK of keys 64 kHalf to 64 kHalf + 63 of the tile, and its
 /// half of dQ; under a mask of type M.
-template <class T, int kHeadDim, class M, int kHalf>
+template <class T, int kHeadDim, class M, bool kOrdered, int kHalf>
 __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a,
                                               SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
@@ -186,7 +187,9 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     if (t > 1) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
+      Turns<kOrdered>::take(shared, t - 2);
       add_sums(dq_sums, dq);
+      Turns<kOrdered>::give(shared, t - 2);
     }
     __syncwarp();
     ring.advance();
@@ -200,7 +203,9 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     multiply_dq<T, kHeadDim, kHalf>(dq, shared.ds[ds_in.stage], shared.k);
     products_wait<0>();
     products_finished(dq);
+    Turns<kOrdered>::take(shared, t);
     add_sums(dq_of_visit(t), dq);
+    Turns<kOrdered>::give(shared, t);
     ds_in.advance();
   }
 
@@ -249,15 +254,15 @@ __device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
   store_commit_and_wait_for_reads();
 }
 
-/// M: Staircase, or Mask for the masks that are none.
-template <class T, int kHeadDim, class M>
+/// M: Staircase, or Mask for the masks that are none; kOrdered: whether dQ's additions are, see turns.h.
+template <class T, int kHeadDim, class M, bool kOrdered>
 __global__ __launch_bounds__(3 * kWarpgroup,
                              1) void dq_dk_dv_kernel(const __grid_constant__ DqDkDvArguments<kHeadDim> a) {
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);
   Walk walk;
-  if (threadIdx.x < 32) walk = walk_of_block<M>(a);
+  if (threadIdx.x < 32) walk = walk_of_block<M, kOrdered>(a);
   if (threadIdx.x == 0) {
     shared.walk = walk;
     barrier_init(shared.k_full, 1);
@@ -270,6 +275,7 @@ __global__ __launch_bounds__(3 * kWarpgroup,
       barrier_init(shared.ds_full[s], Tile::kWide ? 4 : 8);
       barrier_init(shared.ds_empty[s], 8);
     }
+    if (kOrdered) init_turns(shared);
     fence_barrier_init();
     if (walk.tiles > 0) load_first_tiles(a, shared, walk);
   }
@@ -296,18 +302,21 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   if (warpgroup == 0) {
     give_registers<24>();
     if (threadIdx.x == 0) load_tiles(a, shared);
+    if (kOrdered && threadIdx.x == 32) await_turns(a, shared);
+    if (kOrdered && threadIdx.x == 64) pass_turns(a, shared, 0);
+    if (kOrdered && threadIdx.x == 96) pass_turns(a, shared, 1);
   } else if (warpgroup == 1) {
     take_registers<240>();
     if constexpr (Tile::kWide)
-      differentiate_values<T, kHeadDim, M>(a, shared);
+      differentiate_values<T, kHeadDim, M, kOrdered>(a, shared);
     else
-      differentiate<T, kHeadDim, M, 0>(a, shared);
+      differentiate<T, kHeadDim, M, kOrdered, 0>(a, shared);
   } else {
     take_registers<240>();
     if constexpr (Tile::kWide)
-      differentiate_keys<T, kHeadDim>(a, shared);
+      differentiate_keys<T, kHeadDim, kOrdered>(a, shared);
     else
-      differentiate<T, kHeadDim, M, 1>(a, shared);
+      differentiate<T, kHeadDim, M, kOrdered, 1>(a, shared);
   }
 }
 

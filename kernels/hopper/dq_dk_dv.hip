@@ -49,6 +49,7 @@ void launch_dq_dk_dv(const Problem& p, const MaskRule& mask, const DeviceTensors
                                                  t.dq_acc,
                                                  scratch.sums,
                                                  scratch.arrivals,
+                                                 scratch.turns,
                                                  planes_of<kHeadDim>(p, t),
                                                  scratch.key_tiles_before,
                                                  Staircase::rule_of(mask),
@@ -60,8 +61,12 @@ void launch_dq_dk_dv(const Problem& p, const MaskRule& mask, const DeviceTensors
                                                  static_cast<int>(p.group_size()),
                                                  static_cast<int>(share.owned),
                                                  static_cast<int>(share.parts)};
-    const auto kernel = Staircase::is_one(mask) ? dq_dk_dv_kernel<T, kHeadDim, Staircase>
-                                                : dq_dk_dv_kernel<T, kHeadDim, Mask>;
+    const bool is_staircase = Staircase::is_one(mask);
+    const auto kernel = p.deterministic
+                            ? is_staircase ? dq_dk_dv_kernel<T, kHeadDim, Staircase, true>
+                                           : dq_dk_dv_kernel<T, kHeadDim, Mask, true>
+                        : is_staircase ? dq_dk_dv_kernel<T, kHeadDim, Staircase, false>
+                                       : dq_dk_dv_kernel<T, kHeadDim, Mask, false>;
     launch(kernel, share.blocks(), 3 * kWarpgroup, sizeof(SharedMemory<kHeadDim>), stream, arguments);
   });
 }

@@ -33,7 +33,6 @@ class HopperFamily final : public Family {
     Problem without_sinks = p;
     without_sinks.sink = false;
     if (!without_sinks.plain_scores()) return "it has no bias, ALiBi, soft-cap or dropout";
-    if (p.deterministic) return "its sums of dQ are atomic";
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
     // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 8 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;

@@ -27,6 +27,7 @@ struct Scratch {
   float* d = nullptr;         // [planes, plane_tiles, kM]: D; 0 past seqlen_q
   float* sums = nullptr;      // [shared key tiles, kKeyTileElements]: dK / scale and dV; zero before stage 2
   unsigned* arrivals = nullptr;     // [shared key tiles]: blocks that have added; zero before stage 2
+  unsigned* turns = nullptr;        // [planes, plane_tiles] of a deterministic problem; zero before stage 2
   std::int64_t zeroed = 0;          // floats and counters from sums on, a multiple of 4
   int* key_tiles_before = nullptr;  // [batch] in group mode: tiles of keys of a head before each sequence
   std::int64_t bytes = 0;
@@ -35,9 +36,11 @@ struct Scratch {
 /// Multiprocessors of the current device; asked for once a device.
 std::int64_t processors();
 
-/// The share-out of a problem's tiles of keys on the current device, whatever the mask.
+/// The share-out of a problem's tiles of keys on the current device, whatever the mask. A deterministic
+/// problem's are not shared: dK and dV of a shared tile are summed in any order.
 template <int kHeadDim>
 ShareOut share_out_of(const Problem& problem) {
+  if (problem.deterministic) return {all_key_tiles<kHeadDim>(problem), 0, 1};
   return share_out(all_key_tiles<kHeadDim>(problem), query_tiles<kHeadDim>(problem) * problem.group_size(),
                    processors());
 }
@@ -49,7 +52,8 @@ Scratch scratch_of(const Problem& problem, void* start) {
   const std::int64_t shared = share_out_of<kHeadDim>(problem).shared;
   const std::int64_t sums = shared * Tiling<kHeadDim>::kKeyTileElements;
   Scratch scratch;
-  scratch.zeroed = sums + divided_up(shared, 4) * 4;
+  const std::int64_t turns = problem.deterministic ? all_query_tiles<kHeadDim>(problem) : 0;
+  scratch.zeroed = sums + divided_up(shared + turns, 4) * 4;
   const std::int64_t table = problem.grouped() ? problem.batch : 0;
   scratch.bytes = (2 * rows + scratch.zeroed + table) * static_cast<std::int64_t>(sizeof(float));
   if (start == nullptr) return scratch;
@@ -57,6 +61,7 @@ Scratch scratch_of(const Problem& problem, void* start) {
   scratch.d = scratch.lse_log2 + rows;
   scratch.sums = scratch.d + rows;
   scratch.arrivals = reinterpret_cast<unsigned*>(scratch.sums + sums);
+  if (turns > 0) scratch.turns = scratch.arrivals + shared;
   scratch.key_tiles_before = reinterpret_cast<int*>(scratch.sums + scratch.zeroed);
   return scratch;
 }

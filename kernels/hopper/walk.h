@@ -13,6 +13,7 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 inline constexpr int kNobody = 0x7fffffff;
+inline constexpr int kTurns = 4;  // visits on the way from one turn to the next, see turns.h
 
 template <int kHeadDim>
 struct DqDkDvArguments {
@@ -27,6 +28,7 @@ struct DqDkDvArguments {
   float* dq_acc;          // [planes, plane_tiles, kM * kHdimQ], see tiling.h
   float* sums;            // [shared tiles, kKeyTileElements], see launch.h
   unsigned* arrivals;     // [shared tiles]
+  unsigned* turns;        // [planes, plane_tiles] where additions to dQ are in order, see turns.h; else nullptr
   Planes<Tiling<kHeadDim>::kM> planes;
   const int* key_tiles_before;  // [batch] in group mode, see launch.h
   Staircase::Rule staircase;    // of a mask of that kind
@@ -55,6 +57,9 @@ struct Walk {
   int first_tile;  // of a head
   int end_tile;    // of a head
   int start_tile;  // of a head
+  int step;        // to the next tile: 1, or -1 where additions to dQ are in order
+  int before;           // then the tile of keys before this one that is visited too
+  int before_end_tile;  // and the end of its walk; 0 where there is none
   int next_tile;   // to load
   int next_head;   // to load
   int shared;      // which shared tile of keys it is; -1 where the block owns its tile
@@ -93,6 +98,9 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   Barrier query_empty[Tile::kStages];
   Barrier ds_full[Tile::kDsStages];
   Barrier ds_empty[Tile::kDsStages];
+  Barrier turn_come[kTurns];
+  Barrier turn_done[kTurns];
+  Barrier turn_given[kTurns];
 };
 
 static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024 &&
@@ -110,7 +118,7 @@ __device__ __forceinline__ M mask_of(const DqDkDvArguments<kHeadDim>& a, const W
 
 /// The walk of this block, under a mask of type M. Its `tiles` is 0 where nothing is to be visited: no query
 /// sees the keys, or other blocks visit all. Asked for by a whole warp.
-template <class M, int kHeadDim>
+template <class M, bool kOrdered, int kHeadDim>
 __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a) {
   using Tile = Tiling<kHeadDim>;
   const int block = static_cast<int>(blockIdx.x);
@@ -146,17 +154,35 @@ __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a
   const int key_tile = of_sequence - walk.head_k * key_tiles;
   walk.first_key = key_tile * Tile::kN;
   const M mask = mask_of<M>(a, walk);
-  const int end_key = walk.first_key + Tile::kN < walk.seqlen_k ? walk.first_key + Tile::kN : walk.seqlen_k;
-  const Range queries = mask.queries_of({walk.first_key, end_key});
+  const auto end_of_keys = [&](int first_key) {
+    return first_key + Tile::kN < walk.seqlen_k ? first_key + Tile::kN : walk.seqlen_k;
+  };
+  const Range queries = mask.queries_of({walk.first_key, end_of_keys(walk.first_key)});
+  const auto end_tile_of = [](const Range& of) { return (static_cast<int>(of.end) + Tile::kM - 1) / Tile::kM; };
   walk.first_tile = static_cast<int>(queries.begin) / Tile::kM;
-  walk.end_tile =
-      queries.empty() ? walk.first_tile : (static_cast<int>(queries.end) + Tile::kM - 1) / Tile::kM;
+  walk.end_tile = queries.empty() ? walk.first_tile : end_tile_of(queries);
   const int tiles_a_head = walk.end_tile - walk.first_tile;
   const int all_tiles = tiles_a_head * a.group_size;
   if (all_tiles == 0) return walk;
 
   walk.shared = shared;
   walk.parts = owns ? 1 : (a.parts < all_tiles ? a.parts : all_tiles);
+  walk.step = 1;
+  if (kOrdered) {
+    for (int before = key_tile - 1; before >= 0 && walk.before_end_tile == 0; --before) {
+      const int first = before * Tile::kN;
+      const Range earlier = mask.queries_of({first, end_of_keys(first)});
+      if (earlier.empty()) continue;
+      walk.before = before;
+      walk.before_end_tile = end_tile_of(earlier);
+    }
+    walk.step = -1;
+    walk.tiles = all_tiles;
+    walk.start_tile = walk.end_tile - 1;
+    walk.next_tile = walk.start_tile;
+    walk.next_head = walk.head_k * a.group_size;
+    return walk;
+  }
   if (part >= walk.parts) return walk;
   if (owns) {
     walk.tiles = all_tiles;
@@ -186,7 +212,9 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   const int row = tile * Tile::kM;
   const MapPlace place = walk.queries;
   const int index = walk.plane_tile + head * a.planes.tiles + tile;
-  const int next_tile = tile + 1 == walk.end_tile ? walk.first_tile : tile + 1;
+  int next_tile = tile + walk.step;
+  if (next_tile == walk.end_tile) next_tile = walk.first_tile;
+  if (next_tile < walk.first_tile) next_tile = walk.end_tile - 1;
   walk.next_tile = next_tile;
   if (next_tile == walk.start_tile) walk.next_head = head + 1;
   shared.first_query[stage] = row;

@@ -27,6 +27,7 @@
 #include "kernels/hopper/scores.h"
 #include "kernels/hopper/sums.h"
 #include "kernels/hopper/tile_out.h"
+#include "kernels/hopper/turns.h"
 #include "kernels/hopper/walk.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
@@ -102,7 +103,7 @@ __device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a
 }
 
 /// A warpgroup's half of dQ of the last visit, for which nothing has come after.
-template <class T, int kHalf, int kHeadDim>
+template <class T, bool kOrdered, int kHalf, int kHeadDim>
 __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
                                             SharedMemory<kHeadDim>& shared,
                                             const Ring<Tiling<kHeadDim>::kDsStages>& ring) {
@@ -115,9 +116,12 @@ __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
   products_wait<0>();
   products_finished(dq);
   products_finished(more_dq);
-  float* const dq_sums = dq_of_visit<kHalf>(a, shared, shared.walk.tiles - 1);
+  const int visit = shared.walk.tiles - 1;
+  float* const dq_sums = dq_of_visit<kHalf>(a, shared, visit);
+  Turns<kOrdered>::take(shared, visit);
   add_sums(dq_sums, dq);
   add_sums(dq_sums + 32 * kWarpgroup, more_dq);
+  Turns<kOrdered>::give(shared, visit);
 }
 
 /// The sums of dK or dV, which are `before` floats into those of a tile of keys, to their tensor, by way of
@@ -155,7 +159,7 @@ __device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& 
 }
 
 /// The first warpgroup's part: S, P, dV and the first half of dQ; under a mask of type M.
-template <class T, int kHeadDim, class M>
+template <class T, int kHeadDim, class M, bool kOrdered>
 __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHeadDim>& a,
                                                      SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
@@ -208,7 +212,10 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     ring.advance();
     products_wait<1>();
     products_finished(dq);
-    if (t > 0) add_sums(dq_sums, dq);
+    if (t > 0) {
+      Turns<kOrdered>::take(shared, t - 1);
+      add_sums(dq_sums, dq);
+    }
     const bool goes_on = t + 1 < tiles;
     if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
     multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, goes_on ? shared.q[ring.stage] : shared.k);
@@ -218,6 +225,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
+      Turns<kOrdered>::give(shared, t - 1);
     }
     __syncwarp();
     read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
@@ -227,13 +235,13 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kVPanels; ++p) products_finished(dv[p]);
 
-  add_last_dq<T, 0>(a, shared, ds_in);
+  add_last_dq<T, kOrdered, 0>(a, shared, ds_in);
   // V is free: dS of the last tile was made of it.
   store_key_sums<T, 0>(a, shared, dv, Tile::kN * Tile::kHdimQ, 1.0F, a.dv, shared.v);
 }
 
 /// The second warpgroup's part: dP, dS, dK and the second half of dQ.
-template <class T, int kHeadDim>
+template <class T, int kHeadDim, bool kOrdered>
 __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDim>& a,
                                                    SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
@@ -301,7 +309,10 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     ring.advance();
     products_wait<1>();
     products_finished(dq);
-    if (t > 0) add_sums(dq_sums, dq);
+    if (t > 0) {
+      Turns<kOrdered>::take(shared, t - 1);
+      add_sums(dq_sums, dq);
+    }
     const bool goes_on = t + 1 < tiles;
     if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
     multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, goes_on ? shared.v : shared.k,
@@ -312,6 +323,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
+      Turns<kOrdered>::give(shared, t - 1);
     }
     __syncwarp();
     read_rows<64>(d, shared.d[ring.stage], lane);
@@ -321,7 +333,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kQPanels; ++p) products_finished(dk[p]);
 
-  add_last_dq<T, 1>(a, shared, ds_in);
+  add_last_dq<T, kOrdered, 1>(a, shared, ds_in);
   // Q's stages are free: P of the last tile was made of them, and dK by this warpgroup.
   store_key_sums<T, 1>(a, shared, dk, 0, a.scale, a.dk, shared.q[0]);
 }

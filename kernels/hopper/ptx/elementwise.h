@@ -25,4 +25,17 @@ __device__ __forceinline__ void add_to_global(float* to, float a, float b, float
                : "memory");
 }
 
+/// Reads what another block has stored with fence_and_store; what that block did before is done.
+__device__ __forceinline__ unsigned load_acquire(const unsigned* from) {
+  unsigned value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+/// Stores when all that this thread did, and all it knows others of the block to have done, is to be seen by
+/// every block.
+__device__ __forceinline__ void fence_and_store(unsigned* to, unsigned value) {
+  asm volatile("fence.acq_rel.gpu;\n\tst.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
