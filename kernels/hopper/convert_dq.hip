@@ -6,6 +6,7 @@
 // element. The last tiles come first: they are what stage 2 has left in the L2 cache.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
+#include "kernels/hopper/ptx/dependence.h"
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/unroll.h"
 
@@ -24,6 +25,7 @@ struct ConvertDqArguments {
 
 template <class T, int kHeadDim, bool kGrouped>
 __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArguments<T, kHeadDim> a) {
+  follow_launch_before();
   constexpr int kRows = 64;
   constexpr int kColumns = kHeadDim == 64 ? 64 : Tiling<kHeadDim>::kHdimQ / 2;
   constexpr int kPackSize = Pack<T>::kSize;

@@ -8,6 +8,7 @@
 // rows come first, so that the L2 cache still holds the zeros that stage 2 adds to first.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
+#include "kernels/hopper/ptx/dependence.h"
 #include "kernels/unroll.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
@@ -37,6 +38,7 @@ inline constexpr int kSharers =
 
 template <class T, int kHeadDim, bool kGrouped>
 __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, kHeadDim> a) {
+  follow_launch_before();
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kSharers = hopper::kSharers<T, kHeadDim>;
   constexpr int kRows = kThreads / kSharers;             // of a block

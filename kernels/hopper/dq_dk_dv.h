@@ -32,6 +32,7 @@
 
 #include <type_traits>
 
+#include "kernels/hopper/ptx/dependence.h"
 #include "kernels/hopper/ptx/wgmma.h"
 #include "kernels/hopper/scores.h"
 #include "kernels/hopper/sums.h"
@@ -258,6 +259,7 @@ __device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
 template <class T, int kHeadDim, class M, bool kOrdered>
 __global__ __launch_bounds__(3 * kWarpgroup,
                              1) void dq_dk_dv_kernel(const __grid_constant__ DqDkDvArguments<kHeadDim> a) {
+  follow_launch_before();
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);

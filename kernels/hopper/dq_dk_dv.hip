@@ -62,11 +62,10 @@ void launch_dq_dk_dv(const Problem& p, const MaskRule& mask, const DeviceTensors
                                                  static_cast<int>(share.owned),
                                                  static_cast<int>(share.parts)};
     const bool is_staircase = Staircase::is_one(mask);
-    const auto kernel = p.deterministic
-                            ? is_staircase ? dq_dk_dv_kernel<T, kHeadDim, Staircase, true>
-                                           : dq_dk_dv_kernel<T, kHeadDim, Mask, true>
+    const auto kernel = p.deterministic ? is_staircase ? dq_dk_dv_kernel<T, kHeadDim, Staircase, true>
+                                                       : dq_dk_dv_kernel<T, kHeadDim, Mask, true>
                         : is_staircase ? dq_dk_dv_kernel<T, kHeadDim, Staircase, false>
-                                       : dq_dk_dv_kernel<T, kHeadDim, Mask, false>;
+                                        : dq_dk_dv_kernel<T, kHeadDim, Mask, false>;
     launch(kernel, share.blocks(), 3 * kWarpgroup, sizeof(SharedMemory<kHeadDim>), stream, arguments);
   });
 }

@@ -14,6 +14,7 @@
 // Why it is fast enough: it is not timed; 16k tokens take milliseconds. Masks cost on boundary tiles only,
 // tiles that nobody sees are skipped, and the longest rows of a causal problem start first.
 #include "kernels/hopper/launch.h"
+#include "kernels/hopper/ptx/dependence.h"
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/ptx/wgmma.h"
 #include "kernels/hopper/shared_bytes.h"
@@ -57,6 +58,7 @@ struct alignas(1024) ForwardShared {
 
 template <class T, int kHeadDim>
 __global__ __launch_bounds__(kThreads, 1) void forward_kernel(const __grid_constant__ ForwardArguments a) {
+  follow_launch_before();
   using Shared = ForwardShared<kHeadDim>;
   constexpr int kPanels = Shared::kPanels;
   extern __shared__ __align__(1024) std::byte raw[];

@@ -6,7 +6,7 @@
 #include "kernels/hopper/share_out.h"
 #include "kernels/hopper/staircase.h"
 #include "kernels/hopper/tiling.h"
-#include "kernels/launch.h"
+#include "kernels/hip_check.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
@@ -108,13 +108,25 @@ Planes<Tiling<kHeadDim>::kM> planes_of(const Problem& problem, const DeviceTenso
 }
 
 /// Starts `threads` threads in each of `blocks` blocks, of which there may be none, with `shared_bytes` bytes
-/// of dynamic shared memory.
+/// of dynamic shared memory. They may come while the launch before ends: ptx/dependence.h.
 template <class Arguments>
 void launch(void (*kernel)(Arguments), std::int64_t blocks, int threads, std::size_t shared_bytes,
             hipStream_t stream, const Arguments& arguments) {
   if (blocks == 0) return;
-  launch_kernel(kernel, blocks, threads, static_cast<int>(shared_bytes), stream, arguments,
-                "the launch of a hopper kernel");
+  FMHA_BWD_HIP(hipFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                   hipFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(shared_bytes)));
+  cudaLaunchAttribute overlaps = {};
+  overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlaps.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(blocks));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = &overlaps;
+  config.numAttrs = 1;
+  FMHA_BWD_HIP(cudaLaunchKernelEx(&config, kernel, arguments));
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

@@ -1,7 +1,7 @@
 // dQ's additions in a fixed order, for the same bits in every run.
 //
-// The blocks that visit a tile of queries add to its dQ in the order of their keys. A block passes its turn on
-// by writing its key tile + 1 to the tile's counter, when its additions are done; the next one waits for
+// The blocks that visit a tile of queries add to its dQ in the order of their keys. A block passes its turn
+// on by writing its key tile + 1 to the tile's counter, when its additions are done; the next one waits for
 // that. Nobody else visits the tile between them: the tiles that blocks visit never move back from one tile
 // of keys to the next. Walks go from a head's last tile to its first: under a causal mask all of its blocks
 // begin at the same tile then, in the order in which they are started, and none waits for one that is started

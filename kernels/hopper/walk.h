@@ -28,7 +28,7 @@ struct DqDkDvArguments {
   float* dq_acc;          // [planes, plane_tiles, kM * kHdimQ], see tiling.h
   float* sums;            // [shared tiles, kKeyTileElements], see launch.h
   unsigned* arrivals;     // [shared tiles]
-  unsigned* turns;        // [planes, plane_tiles] where additions to dQ are in order, see turns.h; else nullptr
+  unsigned* turns;  // [planes, plane_tiles] where additions to dQ are in order, see turns.h; else nullptr
   Planes<Tiling<kHeadDim>::kM> planes;
   const int* key_tiles_before;  // [batch] in group mode, see launch.h
   Staircase::Rule staircase;    // of a mask of that kind
@@ -53,17 +53,17 @@ struct Walk {
   int plane_tile;  // of the sequence, in head 0's plane
   int head_k;
   int first_key;
-  int tiles;       // to visit
-  int first_tile;  // of a head
-  int end_tile;    // of a head
-  int start_tile;  // of a head
-  int step;        // to the next tile: 1, or -1 where additions to dQ are in order
+  int tiles;            // to visit
+  int first_tile;       // of a head
+  int end_tile;         // of a head
+  int start_tile;       // of a head
+  int step;             // to the next tile: 1, or -1 where additions to dQ are in order
   int before;           // then the tile of keys before this one that is visited too
   int before_end_tile;  // and the end of its walk; 0 where there is none
-  int next_tile;   // to load
-  int next_head;   // to load
-  int shared;      // which shared tile of keys it is; -1 where the block owns its tile
-  int parts;       // blocks that visit part of it
+  int next_tile;        // to load
+  int next_head;        // to load
+  int shared;           // which shared tile of keys it is; -1 where the block owns its tile
+  int parts;            // blocks that visit part of it
 };
 
 /// P on its way from one multiplying warpgroup to the other, in the order of its registers.
@@ -158,7 +158,9 @@ __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a
     return first_key + Tile::kN < walk.seqlen_k ? first_key + Tile::kN : walk.seqlen_k;
   };
   const Range queries = mask.queries_of({walk.first_key, end_of_keys(walk.first_key)});
-  const auto end_tile_of = [](const Range& of) { return (static_cast<int>(of.end) + Tile::kM - 1) / Tile::kM; };
+  const auto end_tile_of = [](const Range& of) {
+    return (static_cast<int>(of.end) + Tile::kM - 1) / Tile::kM;
+  };
   walk.first_tile = static_cast<int>(queries.begin) / Tile::kM;
   walk.end_tile = queries.empty() ? walk.first_tile : end_tile_of(queries);
   const int tiles_a_head = walk.end_tile - walk.first_tile;
