@@ -104,9 +104,14 @@ TEST(HopperRefusal, NamesWhatItHasNoKernelsFor) {
   problem = plain;
   problem.dropout.probability = 0.1F;
   EXPECT_THAT(refusal(problem), Optional(HasSubstr("dropout")));
-  problem = plain;
-  problem.deterministic = true;
-  EXPECT_THAT(refusal(problem), Optional(HasSubstr("atomic")));
+}
+
+TEST(HopperRefusal, IsNoneForADeterministicProblem) {
+  for (const std::int64_t hdim : {64, 128, 192, 256}) {
+    Problem problem = problem_of(DType::bf16, hdim, hdim);
+    problem.deterministic = true;
+    EXPECT_EQ(refusal(problem), std::nullopt) << hdim;
+  }
 }
 
 TEST(HopperRefusal, IsNoneForAnyMaskAndSequencesOfAnyLength) {

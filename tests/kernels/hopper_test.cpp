@@ -243,6 +243,31 @@ TEST_P(Hopper, RepeatsTheBitsOfKeyAndValueGradients) {
   }
 }
 
+// Windows and documents, so that blocks wait for others in some tiles and not in others, and a tile of keys
+// that nobody sees stands between two that share a tile of queries.
+TEST_P(Hopper, RepeatsAllBitsOfADeterministicProblem) {
+  for (const auto& [hdim_q, hdim_v] :
+       {std::pair<std::int64_t, std::int64_t>{64, 64}, {128, 128}, {192, 128}, {256, 256}}) {
+    Problem problem = problem_of({2, 4, 2, 900, 1000, hdim_q, hdim_v}, DType::bf16);
+    problem.deterministic = true;
+    Problem grouped = problem;
+    make_grouped(grouped, {500, 0, 64, 900}, {500, 7, 1300, 600});
+    for (const Problem& form : {problem, grouped}) {
+      for (const char* name : {"no_mask", "bottom_right", "top_left:150,30", "document:70,30,400"}) {
+        std::vector<std::vector<std::byte>> first;
+        expect_right_in_each_run(form, masks_from(name).front(),
+                                 [&](Session& session, const std::string& where) {
+                                   std::vector<std::vector<std::byte>> bits;
+                                   for (const TensorId id : gradients_of(form))
+                                     bits.push_back(session.download(id).bytes);
+                                   if (first.empty()) first = bits;
+                                   EXPECT_TRUE(bits == first) << "gradients move " << where;
+                                 });
+      }
+    }
+  }
+}
+
 // Such tiles are few, or those of a last wave that is not whole; their sums are in no order.
 TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
   const std::int64_t tiles = multiprocessors() + multiprocessors() / 6;
