@@ -75,7 +75,7 @@ void launch_convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t str
     const ConvertDqArguments<T> arguments = {t.dq_acc,
                                              static_cast<T*>(t.dq),
                                              place_of(TensorId::dq, p).strides,
-                                             p.scale,
+                                             Factors(p).dx,
                                              static_cast<int>(p.nhead_q),
                                              static_cast<int>(p.seqlen_q),
                                              static_cast<int>(query_tiles<kHeadDim>(p))};

@@ -24,6 +24,8 @@ struct DotDoOArguments {
   Scratch scratch;   // [batch, nhead_q, padded_seqlen_q]
   float* dq_acc;     // [batch, nhead_q, padded_seqlen_q, hdim]
   Strides strides;
+  float lse_less;  // see factors.h
+  float d_factor;
   int nhead_q;
   int seqlen_q;
   int padded_seqlen_q;
@@ -63,11 +65,11 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T> a
     if (exists) {
       const std::int64_t at = static_cast<std::int64_t>(head_of_batch) * a.seqlen_q + row;
       const float lse = a.lse[at];
-      if (lse != -INFINITY) lse_log2 = lse * kLog2E;
+      if (lse != -INFINITY) lse_log2 = lse * kLog2E - a.lse_less;
       a.d[at] = sum;
     }
     a.scratch.lse_log2[padded_row] = lse_log2;
-    a.scratch.d[padded_row] = sum;
+    a.scratch.d[padded_row] = sum * a.d_factor;
   }
   auto* const zeros = reinterpret_cast<float4*>(a.dq_acc + first_row * kHeadDim) + threadIdx.x;
   FMHA_BWD_UNROLL
@@ -82,6 +84,7 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
     const std::int64_t rows = padded_rows<kHeadDim>(p);
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
+    const Factors factors(p);
     const std::int64_t blocks = rows / kRows + divided_up(scratch.zeroed / 4, kThreads);
     const DotDoOArguments<T> arguments = {static_cast<const T*>(t.d_o),
                                           static_cast<const T*>(t.o),
@@ -90,6 +93,8 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                           scratch,
                                           t.dq_acc,
                                           place_of(TensorId::d_o, p).strides,
+                                          factors.lse_less,
+                                          factors.d,
                                           static_cast<int>(p.nhead_q),
                                           static_cast<int>(p.seqlen_q),
                                           static_cast<int>(query_tiles<kHeadDim>(p)) * Tiling<kHeadDim>::kM,

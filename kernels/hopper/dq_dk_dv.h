@@ -32,6 +32,7 @@
 #include "kernels/hopper/ptx/elementwise.h"
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/ptx/wgmma.h"
+#include "kernels/hopper/scores.h"
 #include "kernels/hopper/tile_out.h"
 #include "kernels/hopper/walk.h"
 
@@ -143,8 +144,8 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
 
 /// One warpgroup's part in stage 2: S, dP, dV and dK of keys 64 kHalf to 64 kHalf + 63 of the tile, and its
 /// half of dQ.
-template <class T, int kHeadDim, int kHalf>
-__device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a,
+template <class T, int kHeadDim, class Scores, int kHalf>
+__device__ __forceinline__ void differentiate(const typename Scores::Arguments& a,
                                               SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   constexpr int kM = Tile::kM;
@@ -175,6 +176,7 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     float s[kM / 2];
     float dp[kM / 2];
     barrier_wait(shared.query_full[stage], ring.parity);
+    const Scores scores(a, shared, stage, shared.walk.first_key + 64 * kHalf);
     multiply_scores<T, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
     multiply_scores<T, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
 
@@ -186,13 +188,8 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     products_wait<1>();
     products_finished(s);
     if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
-    FMHA_BWD_UNROLL
-    for (int j = 0; j < kM / 8; ++j) {
-      s[4 * j] = exp2_approximate(s[4 * j] * a.scale_log2 - rows[j].x);
-      s[4 * j + 1] = exp2_approximate(s[4 * j + 1] * a.scale_log2 - rows[j].y);
-      s[4 * j + 2] = exp2_approximate(s[4 * j + 2] * a.scale_log2 - rows[j].x);
-      s[4 * j + 3] = exp2_approximate(s[4 * j + 3] * a.scale_log2 - rows[j].y);
-    }
+    std::uint32_t p[kM / 16][4];
+    scores.exponentiate(a, s, rows, p);
     if (hides) {
       const int row = thread_of_warpgroup();
       const int* const first_seen_by = shared.first_seen_by + 64 * kHalf + row / 32 * 16 + row % 32 / 4;
@@ -200,10 +197,10 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
       const int from8 = first_seen_by[8] - first_query - 2 * (lane % 4);
       FMHA_BWD_UNROLL
       for (int j = 0; j < kM / 8; ++j) {
-        if (8 * j < from0) s[4 * j] = 0.0F;
-        if (8 * j + 1 < from0) s[4 * j + 1] = 0.0F;
-        if (8 * j < from8) s[4 * j + 2] = 0.0F;
-        if (8 * j + 1 < from8) s[4 * j + 3] = 0.0F;
+        if (8 * j < from0) scores.hide(s, 4 * j, p);
+        if (8 * j + 1 < from0) scores.hide(s, 4 * j + 1, p);
+        if (8 * j < from8) scores.hide(s, 4 * j + 2, p);
+        if (8 * j + 1 < from8) scores.hide(s, 4 * j + 3, p);
       }
     }
 
@@ -212,19 +209,8 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     products_wait<0>();
     products_finished(dp);
     if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane);
-    std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
-    FMHA_BWD_UNROLL
-    for (int j = 0; j < kM / 8; ++j) {
-      const float ds0 = s[4 * j] * (dp[4 * j] - rows[j].x);
-      const float ds1 = s[4 * j + 1] * (dp[4 * j + 1] - rows[j].y);
-      const float ds2 = s[4 * j + 2] * (dp[4 * j + 2] - rows[j].x);
-      const float ds3 = s[4 * j + 3] * (dp[4 * j + 3] - rows[j].y);
-      p[j / 2][j % 2 * 2] = pack<T>(s[4 * j], s[4 * j + 1]);
-      p[j / 2][j % 2 * 2 + 1] = pack<T>(s[4 * j + 2], s[4 * j + 3]);
-      ds[j / 2][j % 2 * 2] = pack<T>(ds0, ds1);
-      ds[j / 2][j % 2 * 2 + 1] = pack<T>(ds2, ds3);
-    }
+    scores.differentiate(a, s, dp, rows, p, ds);
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
@@ -275,7 +261,8 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
   std::byte* const dv_out = shared.v + kRowsBefore;
   std::byte* const dk_out = shared.q[0] + kHalf * Tile::kPanels * 64 * kPanelRowBytes;
   static_assert(2 * Tile::kPanels * 64 * kPanelRowBytes <= sizeof(shared.q));
-  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, 1.0F, 1.0F, matrix_row);
+  const float dv_factor = Scores::dv_factor(a);
+  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, matrix_row);
   named_barrier<2 * kWarpgroup, 1>();
   tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row);
   named_barrier<kWarpgroup, 2 + kHalf>();
@@ -313,14 +300,14 @@ __device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
   store_commit_and_wait_for_reads();
 }
 
-template <class T, int kHeadDim>
+template <class T, int kHeadDim, class Scores>
 __global__ __launch_bounds__(3 * kWarpgroup,
-                             1) void dq_dk_dv_kernel(const __grid_constant__ DqDkDvArguments<kHeadDim> a) {
+                             1) void dq_dk_dv_kernel(const __grid_constant__ typename Scores::Arguments a) {
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);
   if (threadIdx.x == 0) {
-    shared.walk = walk_of_block(a);
+    shared.walk = walk_of_block<kHeadDim>(a);
     barrier_init(shared.k_full, 1);
     barrier_init(shared.v_full, 1);
     for (int s = 0; s < Tile::kStages; ++s) {
@@ -332,7 +319,7 @@ __global__ __launch_bounds__(3 * kWarpgroup,
       barrier_init(shared.ds_empty[s], 8);
     }
     fence_barrier_init();
-    if (shared.walk.tiles > 0) load_first_tiles(a, shared);
+    if (shared.walk.tiles > 0) load_first_tiles<Scores::kNeedsHead, kHeadDim>(a, shared);
   }
   __syncthreads();
   if (threadIdx.x < Tile::kN) {
@@ -344,20 +331,20 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   }
   __syncthreads();
   if (shared.walk.tiles == 0) {
-    if (shared.walk.parts == 0) store_zeros(a, shared);
+    if (shared.walk.parts == 0) store_zeros<kHeadDim>(a, shared);
     return;
   }
 
   const int warpgroup = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
     give_registers<24>();
-    if (threadIdx.x == 0) load_tiles(a, shared);
+    if (threadIdx.x == 0) load_tiles<Scores::kNeedsHead, kHeadDim>(a, shared);
   } else if (warpgroup == 1) {
     take_registers<240>();
-    differentiate<T, kHeadDim, 0>(a, shared);
+    differentiate<T, kHeadDim, Scores, 0>(a, shared);
   } else {
     take_registers<240>();
-    differentiate<T, kHeadDim, 1>(a, shared);
+    differentiate<T, kHeadDim, Scores, 1>(a, shared);
   }
 }
 

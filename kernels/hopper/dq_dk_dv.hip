@@ -1,7 +1,5 @@
-// The launch of stage 2.
-#include "kernels/hopper/dq_dk_dv.h"
-
-#include "kernels/hopper/launch.h"
+// The launch of stage 2, of plain scores.
+#include "kernels/hopper/launch_dq_dk_dv.h"
 #include "kernels/hopper/shared_bytes.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
@@ -10,33 +8,12 @@ int dq_dk_dv_shared_bytes(int hdim) {
   return static_cast<int>(hdim == 64 ? sizeof(SharedMemory<64>) : sizeof(SharedMemory<128>));
 }
 
-void launch_dq_dk_dv(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
+void launch_plain_dq_dk_dv(const Problem& p, const Staircase& mask, const DeviceTensors& t,
+                           hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
-    using Tile = Tiling<kHeadDim>;
-    const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
     const ShareOut share = for_mask(share_out_of<kHeadDim>(p), mask);
-    const DqDkDvArguments<kHeadDim> arguments = {tensor_map(t.q, TensorId::q, p, Tile::kM),
-                                                 tensor_map(t.k, TensorId::k, p, Tile::kN),
-                                                 tensor_map(t.v, TensorId::v, p, Tile::kN),
-                                                 tensor_map(t.d_o, TensorId::d_o, p, Tile::kM),
-                                                 tensor_map(t.dk, TensorId::dk, p, 64),
-                                                 tensor_map(t.dv, TensorId::dv, p, 64),
-                                                 scratch.lse_log2,
-                                                 scratch.d,
-                                                 t.dq_acc,
-                                                 scratch.sums,
-                                                 scratch.arrivals,
-                                                 mask,
-                                                 p.scale,
-                                                 p.scale * kLog2E,
-                                                 static_cast<int>(key_tiles<kHeadDim>(p)),
-                                                 static_cast<int>(query_tiles<kHeadDim>(p)),
-                                                 static_cast<int>(p.nhead_k),
-                                                 static_cast<int>(p.group_size()),
-                                                 static_cast<int>(share.owned),
-                                                 static_cast<int>(share.parts)};
-    launch(dq_dk_dv_kernel<T, kHeadDim>, share.blocks(), 3 * kWarpgroup, sizeof(SharedMemory<kHeadDim>),
-           stream, arguments);
+    launch_dq_dk_dv_kernel<T, kHeadDim, PlainScores<T, kHeadDim>>(
+        share, dq_dk_dv_arguments<kHeadDim>(p, mask, t, share), stream);
   });
 }
 

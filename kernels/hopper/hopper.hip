@@ -7,9 +7,12 @@
 
 #include "base/sequences.h"
 #include "kernels/hopper/launch.h"
+#include "kernels/mma/mma.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
+
+constexpr float kMaxSoftcap = 256.0F;
 
 class HopperFamily final : public Family {
  public:
@@ -22,7 +25,15 @@ class HopperFamily final : public Family {
     if (p.hdim_q != p.hdim_v || (p.hdim_q != 64 && p.hdim_q != 128)) {
       return "its head dimensions are 64 and 128, the same for keys and values";
     }
-    if (!p.plain_scores()) return "it has no bias, ALiBi, soft-cap, sinks or dropout";
+    if (p.bias != BiasShape::none || p.sink) return "it has no bias and no sinks";
+    // Where scores are bent that little, 1 - tanh is too coarse in fp32.
+    if (p.softcap > kMaxSoftcap) return "its soft-cap is 256 at the most";
+    if (p.softcap > 0.0F && !std::isfinite(2.0F * p.scale * kLog2E / p.softcap)) {
+      return "its scale divided by the soft-cap is not finite";
+    }
+    if (!p.plain_scores()) {
+      if (const auto reason = mma::family().refusal(p, mask, arch)) return "its forward is mma's: " + *reason;
+    }
     if (mask.left < kUnbounded || mask.prefix > 0 || mask.documents > 0) {
       return "its masks have no left limit, prefix or documents";
     }
@@ -54,6 +65,7 @@ class HopperFamily final : public Family {
 
   void forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                hipStream_t stream) const override {
+    if (!problem.plain_scores()) return mma::family().forward(problem, mask, tensors, stream);
     launch_forward(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
   }
   void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
@@ -63,7 +75,9 @@ class HopperFamily final : public Family {
   }
   void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                 hipStream_t stream) const override {
-    launch_dq_dk_dv(problem, Staircase(mask, problem.seqlen_q, problem.seqlen_k), tensors, stream);
+    const Staircase staircase(mask, problem.seqlen_q, problem.seqlen_k);
+    (problem.plain_scores() ? launch_plain_dq_dk_dv : launch_scored_dq_dk_dv)(problem, staircase, tensors,
+                                                                              stream);
   }
   void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_convert_dq(problem, tensors, stream);

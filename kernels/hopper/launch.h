@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/family.h"
+#include "kernels/hopper/factors.h"
 #include "kernels/hopper/share_out.h"
 #include "kernels/hopper/tiling.h"
 #include "kernels/launch.h"
@@ -11,18 +12,18 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 void launch_forward(const Problem& problem, const Staircase& mask, const DeviceTensors& tensors,
                     hipStream_t stream);
 void launch_dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
-void launch_dq_dk_dv(const Problem& problem, const Staircase& mask, const DeviceTensors& tensors,
-                     hipStream_t stream);
+void launch_plain_dq_dk_dv(const Problem& problem, const Staircase& mask, const DeviceTensors& tensors,
+                           hipStream_t stream);
+void launch_scored_dq_dk_dv(const Problem& problem, const Staircase& mask, const DeviceTensors& tensors,
+                            hipStream_t stream);
 void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
-
-inline constexpr float kLog2E = 1.44269504F;
 
 /// The parts of scratch, from stage 1 to stage 2; rows are padded to whole tiles of queries.
 struct Scratch {
-  float* lse_log2 = nullptr;  // [batch, nhead_q, padded rows]: LSE log2 e; +infinity where P is to be 0: in
-                              // rows that see no key, and in those past seqlen_q
-  float* d = nullptr;         // [batch, nhead_q, padded rows]: D; 0 past seqlen_q
-  float* sums = nullptr;      // [shared key tiles, 2, kN * hdim]: dK / scale and dV; zero before stage 2
+  float* lse_log2 = nullptr;  // [batch, nhead_q, padded rows]: LSE log2 e - Factors::lse_less; +infinity
+                              // where P is to be 0: in rows that see no key, and in those past seqlen_q
+  float* d = nullptr;            // [batch, nhead_q, padded rows]: D Factors::d; 0 past seqlen_q
+  float* sums = nullptr;         // [shared key tiles, 2, kN * hdim]: dK / scale and dV; zero before stage 2
   unsigned* arrivals = nullptr;  // [shared key tiles]: blocks that have added; zero before stage 2
   std::int64_t zeroed = 0;       // floats and counters from sums on, a multiple of 4
   std::int64_t bytes = 0;

@@ -7,7 +7,7 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// A mask in which query i sees the keys j <= i + diagonal. It has the functions of base/mask.h's Mask, which
+/// A mask in which query i sees the keys j <= i + last. It has the functions of base/mask.h's Mask, which
 /// say there what they mean.
 class Staircase {
  public:
@@ -15,17 +15,19 @@ class Staircase {
   Staircase(const MaskRule& rule, std::int64_t seqlen_q, std::int64_t seqlen_k)
       : seqlen_q_(seqlen_q),
         seqlen_k_(seqlen_k),
-        diagonal_(rule.right < kUnbounded ? Mask(rule, seqlen_q, seqlen_k).diagonal() + rule.right
-                                          : seqlen_k - 1) {}
+        last_(rule.right < kUnbounded ? Mask(rule, seqlen_q, seqlen_k).diagonal() + rule.right
+                                      : seqlen_k - 1),
+        diagonal_(Mask(rule, seqlen_q, seqlen_k).diagonal()) {}
 
   FMHA_BWD_HOST_DEVICE constexpr std::int64_t seqlen_q() const { return seqlen_q_; }
   FMHA_BWD_HOST_DEVICE constexpr std::int64_t seqlen_k() const { return seqlen_k_; }
+  FMHA_BWD_HOST_DEVICE constexpr std::int64_t diagonal() const { return diagonal_; }
 
   FMHA_BWD_HOST_DEVICE constexpr Range visible_keys(std::int64_t query) const {
-    return {0, clamp(query + diagonal_ + 1, seqlen_k_)};
+    return {0, clamp(query + last_ + 1, seqlen_k_)};
   }
   FMHA_BWD_HOST_DEVICE constexpr Range visible_queries(std::int64_t key) const {
-    return {clamp(key - diagonal_, seqlen_q_), seqlen_q_};
+    return {clamp(key - last_, seqlen_q_), seqlen_q_};
   }
   FMHA_BWD_HOST_DEVICE constexpr Range keys_of(Range queries) const {
     return {visible_keys(queries.begin).begin, visible_keys(queries.end - 1).end};
@@ -41,6 +43,7 @@ class Staircase {
 
   std::int64_t seqlen_q_;
   std::int64_t seqlen_k_;
+  std::int64_t last_;
   std::int64_t diagonal_;
 };
 

@@ -1,0 +1,45 @@
+// The launch of stage 2, of scores with a soft-cap, ALiBi or dropout: variants for each of them alone, and
+// one that looks at run time which of them there are.
+#include "kernels/hopper/launch_dq_dk_dv.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+namespace {
+
+unsigned features_of(const Problem& p) {
+  return (p.softcap > 0.0F ? kSoftcap : 0U) | (p.alibi ? kAlibi : 0U) |
+         (p.dropout.probability > 0.0F ? kDropout : 0U);
+}
+
+template <class T, int kHeadDim, unsigned kFeatures>
+void launch_with(const Problem& p, const Staircase& mask, const DeviceTensors& t, hipStream_t stream) {
+  const ShareOut share = for_mask(share_out_of<kHeadDim>(p), mask);
+  const ScoredArguments<kHeadDim> arguments = {dq_dk_dv_arguments<kHeadDim>(p, mask, t, share),
+                                               p.alibi ? t.slopes : nullptr,
+                                               p.softcap > 0.0F ? 2.0F * p.scale * kLog2E / p.softcap : 0.0F,
+                                               2.0F * p.softcap * kLog2E,
+                                               Factors(p).dv,
+                                               dropout_draws(p),
+                                               p.softcap > 0.0F,
+                                               p.dropout.probability > 0.0F};
+  launch_dq_dk_dv_kernel<T, kHeadDim, FeaturedScores<T, kHeadDim, kFeatures>>(share, arguments, stream);
+}
+
+}  // namespace
+
+void launch_scored_dq_dk_dv(const Problem& p, const Staircase& mask, const DeviceTensors& t,
+                            hipStream_t stream) {
+  with_types(p, [&]<class T, int kHeadDim>() {
+    switch (features_of(p)) {
+      case kSoftcap:
+        return launch_with<T, kHeadDim, kSoftcap>(p, mask, t, stream);
+      case kAlibi:
+        return launch_with<T, kHeadDim, kAlibi>(p, mask, t, stream);
+      case kDropout:
+        return launch_with<T, kHeadDim, kDropout>(p, mask, t, stream);
+      default:
+        return launch_with<T, kHeadDim, kAnyScores>(p, mask, t, stream);
+    }
+  });
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
