@@ -188,8 +188,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     products_wait<1>();
     products_finished(s);
     if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
-    std::uint32_t p[kM / 16][4];
-    scores.exponentiate(a, s, rows, p);
+    scores.exponentiate(a, s, rows);
     if (hides) {
       const int row = thread_of_warpgroup();
       const int* const first_seen_by = shared.first_seen_by + 64 * kHalf + row / 32 * 16 + row % 32 / 4;
@@ -197,10 +196,10 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
       const int from8 = first_seen_by[8] - first_query - 2 * (lane % 4);
       FMHA_BWD_UNROLL
       for (int j = 0; j < kM / 8; ++j) {
-        if (8 * j < from0) scores.hide(s, 4 * j, p);
-        if (8 * j + 1 < from0) scores.hide(s, 4 * j + 1, p);
-        if (8 * j < from8) scores.hide(s, 4 * j + 2, p);
-        if (8 * j + 1 < from8) scores.hide(s, 4 * j + 3, p);
+        if (8 * j < from0) s[4 * j] = scores.hidden(a);
+        if (8 * j + 1 < from0) s[4 * j + 1] = scores.hidden(a);
+        if (8 * j < from8) s[4 * j + 2] = scores.hidden(a);
+        if (8 * j + 1 < from8) s[4 * j + 3] = scores.hidden(a);
       }
     }
 
@@ -209,8 +208,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     products_wait<0>();
     products_finished(dp);
     if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane);
+    std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
-    scores.differentiate(a, s, dp, rows, p, ds);
+    scores.differentiate(a, s, dp, shared.lse_log2[stage] + 2 * (lane % 4), rows, p, ds);
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);

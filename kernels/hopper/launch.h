@@ -20,8 +20,8 @@ void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hip
 
 /// The parts of scratch, from stage 1 to stage 2; rows are padded to whole tiles of queries.
 struct Scratch {
-  float* lse_log2 = nullptr;  // [batch, nhead_q, padded rows]: LSE log2 e - Factors::lse_less; +infinity
-                              // where P is to be 0: in rows that see no key, and in those past seqlen_q
+  float* lse_log2 = nullptr;     // [batch, nhead_q, padded rows]: LSE log2 e - Factors::lse_less; +infinity
+                                 // where P is to be 0: in rows that see no key, and in those past seqlen_q
   float* d = nullptr;            // [batch, nhead_q, padded rows]: D Factors::d; 0 past seqlen_q
   float* sums = nullptr;         // [shared key tiles, 2, kN * hdim]: dK / scale and dV; zero before stage 2
   unsigned* arrivals = nullptr;  // [shared key tiles]: blocks that have added; zero before stage 2

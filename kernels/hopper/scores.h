@@ -14,12 +14,15 @@
 // by 2^-shift / (1 - p) at last, dK and dQ by their factor (Factors). The shift takes in the 4 of the
 // soft-cap and, to within sqrt 2, 1 / (1 - p), so that dX' is as large as dX: fp16 has no bits to spare.
 //
-// Cost for each element, beside the plain one's exponential and three operations: soft-cap two on the unit of
-// exponentials (exp2 and half a reciprocal: one serves two elements) and eight others; ALiBi one and a half;
-// dropout some fifteen, nearly all of them Philox's. A call of Philox gives four keys of a query, which four
-// lanes have: each lane makes a quarter of the calls and they exchange the bits. That happens before the
-// tile's first product, when a warpgroup waits for the other's anyway and registers are free. What P was is
-// no longer in the registers when dP comes under a soft-cap, so P is packed early there.
+// With a soft-cap r stands in S's place until dP is there, and P' is computed then: P' and P' r (1 - r) at
+// once would need more registers than there are. Of dropout the sign of what stands there tells: it is minus
+// where the element is dropped. r is never 0.
+//
+// Cost for each element, beside the plain one's exponential and three operations: soft-cap one and a half on
+// the unit of exponentials (exp2, and a reciprocal that serves two elements) and eight others; ALiBi one and
+// a half; dropout some sixteen, most of them Philox's. A call of Philox gives four keys of a query, which
+// four lanes have: each makes a quarter of the calls and they exchange the bits. That is done before the
+// tile's first product, when a warpgroup waits for the other's anyway and registers are free.
 #pragma once
 
 #include <matrix_core.h>
@@ -58,7 +61,7 @@ class PlainScores {
 
   /// P in the place of S. `rows` are LSE's.
   __device__ __forceinline__ void exponentiate(const Arguments& a, float (&s)[kM / 2],
-                                               const float2 (&rows)[kM / 8], Packed<kM>& /*p*/) const {
+                                               const float2 (&rows)[kM / 8]) const {
     FMHA_BWD_UNROLL
     for (int j = 0; j < kM / 8; ++j) {
       s[4 * j] = exp2_approximate(s[4 * j] * a.scale_log2 - rows[j].x);
@@ -68,13 +71,14 @@ class PlainScores {
     }
   }
 
-  /// After that, for an element that the mask hides.
-  __device__ __forceinline__ void hide(float (&s)[kM / 2], int i, Packed<kM>& /*p*/) const { s[i] = 0.0F; }
+  /// What an element that the mask hides is after that.
+  __device__ __forceinline__ float hidden(const Arguments& /*a*/) const { return 0.0F; }
 
-  /// P and dS, packed, of P and dP. `rows` are D's.
+  /// P and dS, packed, of P and dP. `rows` are D's; `lse` points to the first of LSE's in shared memory.
   __device__ __forceinline__ void differentiate(const Arguments& /*a*/, const float (&s)[kM / 2],
-                                                const float (&dp)[kM / 2], const float2 (&rows)[kM / 8],
-                                                Packed<kM>& p, Packed<kM>& ds) const {
+                                                const float (&dp)[kM / 2], const float* /*lse*/,
+                                                const float2 (&rows)[kM / 8], Packed<kM>& p,
+                                                Packed<kM>& ds) const {
     FMHA_BWD_UNROLL
     for (int j = 0; j < kM / 8; ++j) {
       const float ds0 = s[4 * j] * (dp[4 * j] - rows[j].x);
@@ -137,64 +141,66 @@ class FeaturedScores {
         FMHA_BWD_UNROLL
         for (int w = 0; w < kM / 64; ++w) kept_[w] = ~0U;
       } else {
-        draw(a.draws, head, query, first_of_warp / 4 + lane / 16, lane / 4 % 4);
+        draw(a, head, query, first_of_warp / 4 + lane / 16, lane / 4 % 4);
       }
     }
   }
 
   __device__ static __forceinline__ float dv_factor(const Arguments& a) { return a.dv_factor; }
 
-  /// P' r (1 - r) in the place of S.
+  /// r in the place of S, or P' without a soft-cap; with a minus where the element is dropped.
   __device__ __forceinline__ void exponentiate(const Arguments& a, float (&s)[kM / 2],
-                                               const float2 (&rows)[kM / 8], Packed<kM>& p) const {
-    if (kBends && (!kHasAll || a.bends)) {
+                                               const float2 (&rows)[kM / 8]) const {
+    if (bends(a)) {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 2) {
-        const float r0 = plus_one_exp2(s[i] * a.bend);
-        const float r1 = plus_one_exp2(s[i + 1] * a.bend);
-        const float inverse = reciprocal(r0 * r1);
-        s[i] = inverse * r1;
-        s[i + 1] = inverse * r0;
-        const float p0 = exp2_approximate(s[i] * -a.bent - subtrahend(rows, i));
-        const float p1 = exp2_approximate(s[i + 1] * -a.bent - subtrahend(rows, i + 1));
-        s[i] = p0 * (s[i] - s[i] * s[i]);
-        s[i + 1] = p1 * (s[i + 1] - s[i + 1] * s[i + 1]);
-        word(p, i) = pack<T>(kept(i, p0), kept(i + 1, p1));
+        const float over0 = plus_one_exp2(s[i] * a.bend);
+        const float over1 = plus_one_exp2(s[i + 1] * a.bend);
+        const float inverse = reciprocal(over0 * over1);
+        s[i] = marked(i, inverse * over1);
+        s[i + 1] = marked(i + 1, inverse * over0);
       }
     } else {
       FMHA_BWD_UNROLL
-      for (int i = 0; i < kM / 2; i += 2) {
-        s[i] = exp2_approximate(s[i] * a.scale_log2 - subtrahend(rows, i));
-        s[i + 1] = exp2_approximate(s[i + 1] * a.scale_log2 - subtrahend(rows, i + 1));
-        if (kBends) word(p, i) = pack<T>(kept(i, s[i]), kept(i + 1, s[i + 1]));
+      for (int i = 0; i < kM / 2; ++i) {
+        s[i] = marked(i, exp2_approximate(s[i] * a.scale_log2 - subtrahend(i, of_element(rows[i / 4], i))));
       }
     }
   }
 
-  __device__ __forceinline__ void hide(float (&s)[kM / 2], int i, Packed<kM>& p) const {
-    s[i] = 0.0F;
-    if (kBends) word(p, i) &= i % 2 == 0 ? 0xffff0000U : 0xffffU;
-  }
+  /// Such an r that P' and r (1 - r) P' are 0, or such a P'.
+  __device__ __forceinline__ float hidden(const Arguments& a) const { return bends(a) ? 0x1p62F : 0.0F; }
 
-  __device__ __forceinline__ void differentiate(const Arguments& /*a*/, const float (&s)[kM / 2],
-                                                const float (&dp)[kM / 2], const float2 (&rows)[kM / 8],
-                                                Packed<kM>& p, Packed<kM>& ds) const {
-    FMHA_BWD_UNROLL
-    for (int i = 0; i < kM / 2; i += 2) {
-      const float2 d = rows[i / 4];
-      if constexpr (kDrops) {
-        const float s0 = kept(i, s[i]);
-        const float s1 = kept(i + 1, s[i + 1]);
-        word(ds, i) = pack<T>(s0 * dp[i] - s[i] * d.x, s1 * dp[i + 1] - s[i + 1] * d.y);
-        if (!kBends) word(p, i) = pack<T>(s0, s1);
-      } else {
-        word(ds, i) = pack<T>(s[i] * (dp[i] - d.x), s[i + 1] * (dp[i + 1] - d.y));
-        if (!kBends) word(p, i) = pack<T>(s[i], s[i + 1]);
+  __device__ __forceinline__ void differentiate(const Arguments& a, const float (&s)[kM / 2],
+                                                const float (&dp)[kM / 2], const float* lse,
+                                                const float2 (&rows)[kM / 8], Packed<kM>& p,
+                                                Packed<kM>& ds) const {
+    if (bends(a)) {
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < kM / 2; i += 4) {
+        const float2 row = *reinterpret_cast<const float2*>(lse + 2 * i);
+        FMHA_BWD_UNROLL
+        for (int e = i; e < i + 4; e += 2) {
+          const float p0 = bent(a, e, s[e], row.x);
+          const float p1 = bent(a, e + 1, s[e + 1], row.y);
+          word(p, e) = pack<T>(kept(s[e], p0), kept(s[e + 1], p1));
+          word(ds, e) = pack<T>(ds_of(s[e], p0 * slope_of_bend(s[e]), dp[e], rows[i / 4].x),
+                                ds_of(s[e + 1], p1 * slope_of_bend(s[e + 1]), dp[e + 1], rows[i / 4].y));
+        }
+      }
+    } else {
+      FMHA_BWD_UNROLL
+      for (int i = 0; i < kM / 2; i += 2) {
+        word(p, i) = pack<T>(kept(s[i], magnitude(s[i])), kept(s[i + 1], magnitude(s[i + 1])));
+        word(ds, i) = pack<T>(ds_of(s[i], magnitude(s[i]), dp[i], rows[i / 4].x),
+                              ds_of(s[i + 1], magnitude(s[i + 1]), dp[i + 1], rows[i / 4].y));
       }
     }
   }
 
  private:
+  __device__ static __forceinline__ bool bends(const Arguments& a) { return kBends && (!kHasAll || a.bends); }
+
   /// The word of elements i and i + 1, for even i.
   __device__ static __forceinline__ std::uint32_t& word(Packed<kM>& packed, int i) {
     return packed[i / 8][i / 2 % 4];
@@ -210,18 +216,37 @@ class FeaturedScores {
     return y;
   }
 
-  /// |slope (i + diagonal - j)| + LSE'.
-  __device__ __forceinline__ float subtrahend(const float2 (&rows)[kM / 8], int i) const {
-    const float row = i % 2 == 0 ? rows[i / 4].x : rows[i / 4].y;
-    if constexpr (!kSlopes) return row;
+  /// LSE' + |slope (i + diagonal - j)| of element i.
+  __device__ __forceinline__ float subtrahend(int i, float lse) const {
+    if constexpr (!kSlopes) return lse;
     const int further = i / 4 * 8 + i % 2 - i / 2 % 2 * 8;
-    return row + fabsf(distance_ + slope_ * static_cast<float>(further));
+    return lse + fabsf(distance_ + slope_ * static_cast<float>(further));
+  }
+  /// P' of element i, whose r is `r` but for the sign.
+  __device__ __forceinline__ float bent(const Arguments& a, int i, float r, float lse) const {
+    return exp2_approximate(magnitude(r) * -a.bent - subtrahend(i, lse));
+  }
+  /// r (1 - r)
+  __device__ static __forceinline__ float slope_of_bend(float r) { return magnitude(r) - r * r; }
+
+  /// dX', of an element that `mark` tells of.
+  __device__ static __forceinline__ float ds_of(float mark, float p, float dp, float d) {
+    if constexpr (!kDrops) return p * (dp - d);
+    return kept(mark, p) * dp - p * d;
   }
 
-  /// x where element i is kept, else 0.
-  __device__ __forceinline__ float kept(int i, float x) const {
+  __device__ static __forceinline__ float of_element(float2 rows, int i) {
+    return i % 2 == 0 ? rows.x : rows.y;
+  }
+  __device__ static __forceinline__ float magnitude(float x) { return kDrops ? fabsf(x) : x; }
+  /// x, with a minus where element i is dropped.
+  __device__ __forceinline__ float marked(int i, float x) const {
     if constexpr (!kDrops) return x;
-    return (kept_[i / 32] >> bit_of(i) & 1U) != 0 ? x : 0.0F;
+    return (kept_[i / 32] >> bit_of(i) & 1U) != 0 ? x : -x;
+  }
+  /// x where the mark is not a minus, else 0.
+  __device__ static __forceinline__ float kept(float mark, float x) {
+    return !kDrops || mark > 0.0F ? x : 0.0F;
   }
   /// Of element i, in word i / 32: query 8 j + e, key 8 r stand at bit 8 (j % 4) + 4 (j / 4 % 2) + 2 r + e.
   __device__ static __forceinline__ constexpr int bit_of(int i) {
@@ -230,15 +255,15 @@ class FeaturedScores {
 
   /// Fills kept_. The four lanes whose keys are of one quad of Philox, `sharer` 0 to 3 among them, draw the
   /// tile's queries 8 j, j % 4 = sharer, for all four. `query` and `quad` are of the thread's first element.
-  __device__ __forceinline__ void draw(const DropoutDraws& draws, int head, int query, int quad, int sharer) {
-    const auto limit = static_cast<std::uint32_t>(draws.threshold - 1);
+  __device__ __forceinline__ void draw(const Arguments& a, int head, int query, int quad, int sharer) {
+    const auto limit = static_cast<std::uint32_t>(a.draws.threshold - 1);
     FMHA_BWD_UNROLL
     for (int w = 0; w < kM / 64; ++w) {
       std::uint32_t drawn = 0;  // byte n is for sharer n
       FMHA_BWD_UNROLL
       for (int c = 0; c < 8; ++c) {
         const PhiloxWords integers =
-            draws.quad(head, query + 8 * sharer + 64 * w + c / 4 * 32 + c % 2, quad + c / 2 % 2 * 2);
+            a.draws.quad(head, query + 8 * sharer + 64 * w + c / 4 * 32 + c % 2, quad + c / 2 % 2 * 2);
         FMHA_BWD_UNROLL
         for (int n = 0; n < 4; ++n) {
           if (integers.words[n] <= limit) drawn |= 1U << (8 * n + c);
