@@ -214,7 +214,8 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
-    const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row;
+    const std::uint32_t to =
+        shared_address(shared.ds[ds_out.stage] + kRowsBefore) + Scores::matrix_row(matrix_row);
     FMHA_BWD_UNROLL
     for (int i = 0; i < kM / 16; ++i) store_columns(to, i, Tile::kDsPanelBytes, ds[i]);
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);

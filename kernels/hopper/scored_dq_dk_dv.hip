@@ -19,6 +19,7 @@ void launch_with(const Problem& p, const Staircase& mask, const DeviceTensors& t
                                                2.0F * p.softcap * kLog2E,
                                                Factors(p).dv,
                                                dropout_draws(p),
+                                               PhiloxKeys(p.dropout.seed),
                                                p.softcap > 0.0F,
                                                p.dropout.probability > 0.0F};
   launch_dq_dk_dv_kernel<T, kHeadDim, FeaturedScores<T, kHeadDim, kFeatures>>(share, arguments, stream);

@@ -31,6 +31,9 @@
 
 #include "base/dropout.h"
 #include "kernels/hopper/factors.h"
+#include "kernels/hopper/ptx/elementwise.h"
+#include "kernels/hopper/ptx/warpgroup.h"
+#include "kernels/hopper/tile_out.h"
 #include "kernels/hopper/tiling.h"
 #include "kernels/hopper/walk.h"
 #include "kernels/unroll.h"
@@ -55,6 +58,9 @@ class PlainScores {
   /// Before the tile's first product, when its stage is full.
   __device__ __forceinline__ PlainScores(const Arguments& /*a*/, const SharedMemory<kHeadDim>& /*shared*/,
                                          int /*stage*/, int /*first_key*/) {}
+
+  /// The thread's matrix_offset, that or asked for anew.
+  __device__ static __forceinline__ std::uint32_t matrix_row(std::uint32_t kept) { return kept; }
 
   /// What dV is multiplied by at last.
   __device__ static __forceinline__ float dv_factor(const Arguments& /*a*/) { return 1.0F; }
@@ -106,6 +112,7 @@ struct ScoredArguments : DqDkDvArguments<kHeadDim> {
   float bent;           // 2 c log2 e
   float dv_factor;
   DropoutDraws draws;
+  PhiloxKeys keys;  // of the seed
   bool bends;
   bool drops;
 };
@@ -144,6 +151,11 @@ class FeaturedScores {
         draw(a, head, query, first_of_warp / 4 + lane / 16, lane / 4 % 4);
       }
     }
+  }
+
+  __device__ static __forceinline__ std::uint32_t matrix_row(std::uint32_t /*kept*/) {
+    const int thread = thread_of_warpgroup();
+    return matrix_offset(thread / 32, thread % 32);
   }
 
   __device__ static __forceinline__ float dv_factor(const Arguments& a) { return a.dv_factor; }
@@ -262,8 +274,8 @@ class FeaturedScores {
       std::uint32_t drawn = 0;  // byte n is for sharer n
       FMHA_BWD_UNROLL
       for (int c = 0; c < 8; ++c) {
-        const PhiloxWords integers =
-            a.draws.quad(head, query + 8 * sharer + 64 * w + c / 4 * 32 + c % 2, quad + c / 2 % 2 * 2);
+        const std::int64_t row = query + 8 * sharer + 64 * w + c / 4 * 32 + c % 2;
+        const PhiloxWords integers = quad_of(a, head, row, quad + c / 2 % 2 * 2);
         FMHA_BWD_UNROLL
         for (int n = 0; n < 4; ++n) {
           if (integers.words[n] <= limit) drawn |= 1U << (8 * n + c);
@@ -271,6 +283,19 @@ class FeaturedScores {
       }
       kept_[w] = exchanged(drawn, sharer);
     }
+  }
+
+  /// a.draws.quad(head, query, quad), by the keys there are.
+  __device__ static __forceinline__ PhiloxWords quad_of(const Arguments& a, int head, std::int64_t query,
+                                                        int quad) {
+    const std::uint64_t position =
+        a.draws.offset + static_cast<std::uint64_t>(query * a.draws.quads_a_row + quad);
+    PhiloxWords words = {{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32),
+                          static_cast<std::uint32_t>(head), 0}};
+    FMHA_BWD_UNROLL
+    for (int round = 0; round < 10; ++round)
+      words = philox_round(words, a.keys.of_round[round][0], a.keys.of_round[round][1]);
+    return words;
   }
 
   /// Byte n of the result is byte `sharer` of sharer n's: a transposition of 4 x 4 bytes.
