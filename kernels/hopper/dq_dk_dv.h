@@ -177,6 +177,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float dp[kM / 2];
     barrier_wait(shared.query_full[stage], ring.parity);
     const Scores scores(a, shared, stage, shared.walk.first_key + 64 * kHalf);
+    if (Scores::kDraws) barrier_wait(shared.query_full[stage], ring.parity);  // TODO
     multiply_scores<T, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
     multiply_scores<T, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
 

@@ -54,6 +54,7 @@ class PlainScores {
  public:
   using Arguments = DqDkDvArguments<kHeadDim>;
   static constexpr bool kNeedsHead = false;
+  static constexpr bool kDraws = false;
 
   /// Before the tile's first product, when its stage is full.
   __device__ __forceinline__ PlainScores(const Arguments& /*a*/, const SharedMemory<kHeadDim>& /*shared*/,
@@ -129,6 +130,7 @@ class FeaturedScores {
  public:
   using Arguments = ScoredArguments<kHeadDim>;
   static constexpr bool kNeedsHead = true;
+  static constexpr bool kDraws = kDrops;
 
   /// `first_key` is that of the warpgroup.
   __device__ __forceinline__ FeaturedScores(const Arguments& a, const SharedMemory<kHeadDim>& shared,
@@ -195,17 +197,19 @@ class FeaturedScores {
         for (int e = i; e < i + 4; e += 2) {
           const float p0 = bent(a, e, s[e], row.x);
           const float p1 = bent(a, e + 1, s[e + 1], row.y);
+          const float bent0 = p0 * slope_of_bend(s[e]);
+          const float bent1 = p1 * slope_of_bend(s[e + 1]);
           word(p, e) = pack<T>(kept(s[e], p0), kept(s[e + 1], p1));
-          word(ds, e) = pack<T>(ds_of(s[e], p0 * slope_of_bend(s[e]), dp[e], rows[i / 4].x),
-                                ds_of(s[e + 1], p1 * slope_of_bend(s[e + 1]), dp[e + 1], rows[i / 4].y));
+          word(ds, e) = pack<T>(ds_of(kept(s[e], bent0), bent0, dp[e], rows[i / 4].x),
+                                ds_of(kept(s[e + 1], bent1), bent1, dp[e + 1], rows[i / 4].y));
         }
       }
     } else {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 2) {
-        word(p, i) = pack<T>(kept(s[i], magnitude(s[i])), kept(s[i + 1], magnitude(s[i + 1])));
-        word(ds, i) = pack<T>(ds_of(s[i], magnitude(s[i]), dp[i], rows[i / 4].x),
-                              ds_of(s[i + 1], magnitude(s[i + 1]), dp[i + 1], rows[i / 4].y));
+        word(p, i) = pack<T>(kept(s[i]), kept(s[i + 1]));
+        word(ds, i) = pack<T>(ds_of(kept(s[i]), magnitude(s[i]), dp[i], rows[i / 4].x),
+                              ds_of(kept(s[i + 1]), magnitude(s[i + 1]), dp[i + 1], rows[i / 4].y));
       }
     }
   }
@@ -241,10 +245,9 @@ class FeaturedScores {
   /// r (1 - r)
   __device__ static __forceinline__ float slope_of_bend(float r) { return magnitude(r) - r * r; }
 
-  /// dX', of an element that `mark` tells of.
-  __device__ static __forceinline__ float ds_of(float mark, float p, float dp, float d) {
-    if constexpr (!kDrops) return p * (dp - d);
-    return kept(mark, p) * dp - p * d;
+  /// dX', where `kept_p` is p or 0.
+  __device__ static __forceinline__ float ds_of(float kept_p, float p, float dp, float d) {
+    return kDrops ? kept_p * dp - p * d : p * (dp - d);
   }
 
   __device__ static __forceinline__ float of_element(float2 rows, int i) {
@@ -256,7 +259,8 @@ class FeaturedScores {
     if constexpr (!kDrops) return x;
     return (kept_[i / 32] >> bit_of(i) & 1U) != 0 ? x : -x;
   }
-  /// x where the mark is not a minus, else 0.
+  /// x where the mark is not a minus, else 0; for the mark itself, without a comparison.
+  __device__ static __forceinline__ float kept(float mark) { return kDrops ? fmaxf(mark, 0.0F) : mark; }
   __device__ static __forceinline__ float kept(float mark, float x) {
     return !kDrops || mark > 0.0F ? x : 0.0F;
   }
@@ -269,27 +273,29 @@ class FeaturedScores {
   /// tile's queries 8 j, j % 4 = sharer, for all four. `query` and `quad` are of the thread's first element.
   __device__ __forceinline__ void draw(const Arguments& a, int head, int query, int quad, int sharer) {
     const auto limit = static_cast<std::uint32_t>(a.draws.threshold - 1);
+    const std::int64_t quads = a.draws.quads_a_row;
+    const std::uint64_t first =
+        a.draws.offset + static_cast<std::uint64_t>((query + 8 * sharer) * quads + quad);
     FMHA_BWD_UNROLL
     for (int w = 0; w < kM / 64; ++w) {
       std::uint32_t drawn = 0;  // byte n is for sharer n
       FMHA_BWD_UNROLL
       for (int c = 0; c < 8; ++c) {
-        const std::int64_t row = query + 8 * sharer + 64 * w + c / 4 * 32 + c % 2;
-        const PhiloxWords integers = quad_of(a, head, row, quad + c / 2 % 2 * 2);
+        const std::int64_t further = (64 * w + c / 4 * 32 + c % 2) * quads + c / 2 % 2 * 2;
+        const PhiloxWords integers = integers_at(a, head, first + static_cast<std::uint64_t>(further));
         FMHA_BWD_UNROLL
         for (int n = 0; n < 4; ++n) {
           if (integers.words[n] <= limit) drawn |= 1U << (8 * n + c);
         }
       }
       kept_[w] = exchanged(drawn, sharer);
+      asm volatile("" : "+r"(kept_[w]));
     }
   }
 
-  /// a.draws.quad(head, query, quad), by the keys there are.
-  __device__ static __forceinline__ PhiloxWords quad_of(const Arguments& a, int head, std::int64_t query,
-                                                        int quad) {
-    const std::uint64_t position =
-        a.draws.offset + static_cast<std::uint64_t>(query * a.draws.quads_a_row + quad);
+  /// The four integers of place `position` of a head's stream.
+  __device__ static __forceinline__ PhiloxWords integers_at(const Arguments& a, int head,
+                                                            std::uint64_t position) {
     PhiloxWords words = {{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32),
                           static_cast<std::uint32_t>(head), 0}};
     FMHA_BWD_UNROLL
