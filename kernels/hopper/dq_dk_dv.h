@@ -151,10 +151,14 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   constexpr int kM = Tile::kM;
   constexpr bool kReadsAhead = kHeadDim == 128;  // hdim 64 has no registers left for it
   constexpr int kRowsBefore = kHalf * 64 * kPanelRowBytes;
-  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
-  const int warp = thread / 32;
-  const int lane = thread % 32;
-  const std::uint32_t matrix_row = matrix_offset(warp, lane);
+  const int kept_thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  const int kept_lane = kept_thread % 32;
+  const std::uint32_t kept_matrix_row = matrix_offset(kept_thread / 32, kept_lane);
+  const auto thread = [&] { return Scores::kKeepsThread ? kept_thread : thread_of_warpgroup(); };
+  const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread() % 32; };
+  const auto matrix_row = [&] {
+    return Scores::kKeepsThread ? kept_matrix_row : matrix_offset(thread() / 32, lane());
+  };
   const int tiles = shared.walk.tiles;
   const auto dq_of_visit = [&](int t) {
     return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t & 7]) * Tile::kQueryTileElements +
@@ -183,18 +187,18 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
 
     // P in the place of S
     float2 rows[kM / 8];
-    if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
+    if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     const int first_query = shared.first_query[stage];
     const bool hides = first_query < shared.all_seen_by;
     products_wait<1>();
     products_finished(s);
-    if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
+    if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     scores.exponentiate(a, s, rows);
     if (hides) {
       const int row = thread_of_warpgroup();
       const int* const first_seen_by = shared.first_seen_by + 64 * kHalf + row / 32 * 16 + row % 32 / 4;
-      const int from0 = first_seen_by[0] - first_query - 2 * (lane % 4);
-      const int from8 = first_seen_by[8] - first_query - 2 * (lane % 4);
+      const int from0 = first_seen_by[0] - first_query - 2 * (lane() % 4);
+      const int from8 = first_seen_by[8] - first_query - 2 * (lane() % 4);
       FMHA_BWD_UNROLL
       for (int j = 0; j < kM / 8; ++j) {
         if (8 * j < from0) s[4 * j] = scores.hidden(a);
@@ -205,24 +209,23 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     }
 
     // dS of dP
-    if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane);
+    if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     products_wait<0>();
     products_finished(dp);
-    if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane);
+    if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
-    scores.differentiate(a, s, dp, shared.lse_log2[stage] + 2 * (lane % 4), rows, p, ds);
+    scores.differentiate(a, s, dp, shared.lse_log2[stage] + 2 * (lane() % 4), rows, p, ds);
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
-    const std::uint32_t to =
-        shared_address(shared.ds[ds_out.stage] + kRowsBefore) + Scores::matrix_row(matrix_row);
+    const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row();
     FMHA_BWD_UNROLL
     for (int i = 0; i < kM / 16; ++i) store_columns(to, i, Tile::kDsPanelBytes, ds[i]);
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
     fence_async_proxy();
     __syncwarp();
-    if (lane == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
+    if (lane() == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
     __syncwarp();
     ds_out.advance();
 
@@ -236,9 +239,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float* const dq_sums = dq_of_visit(t + 6);  // visit t - 2, in a ring of 8
     products_wait<0>();
     products_finished(dq);
-    if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    if (lane() == 0) barrier_arrive(shared.query_empty[stage]);
     if (t > 1) {
-      if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       add_sums(dq_sums, dq);
     }
@@ -258,17 +261,17 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     ds_in.advance();
   }
 
-  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread)) return;
+  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread())) return;
   // V's rows were this warpgroup's alone; Q's stages are free when both have come here.
   std::byte* const dv_out = shared.v + kRowsBefore;
   std::byte* const dk_out = shared.q[0] + kHalf * Tile::kPanels * 64 * kPanelRowBytes;
   static_assert(2 * Tile::kPanels * 64 * kPanelRowBytes <= sizeof(shared.q));
   const float dv_factor = Scores::dv_factor(a);
-  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, matrix_row);
+  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, matrix_row());
   named_barrier<2 * kWarpgroup, 1>();
-  tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row);
+  tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row());
   named_barrier<kWarpgroup, 2 + kHalf>();
-  if (thread == 0) {
+  if (thread() == 0) {
     const Walk& walk = shared.walk;
     for (int p = 0; p < Tile::kPanels; ++p) {
       store_tile(a.dv, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.batch,

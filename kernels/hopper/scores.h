@@ -31,9 +31,7 @@
 
 #include "base/dropout.h"
 #include "kernels/hopper/factors.h"
-#include "kernels/hopper/ptx/elementwise.h"
 #include "kernels/hopper/ptx/warpgroup.h"
-#include "kernels/hopper/tile_out.h"
 #include "kernels/hopper/tiling.h"
 #include "kernels/hopper/walk.h"
 #include "kernels/unroll.h"
@@ -54,14 +52,12 @@ class PlainScores {
  public:
   using Arguments = DqDkDvArguments<kHeadDim>;
   static constexpr bool kNeedsHead = false;
+  static constexpr bool kKeepsThread = true;
   static constexpr bool kDraws = false;
 
   /// Before the tile's first product, when its stage is full.
   __device__ __forceinline__ PlainScores(const Arguments& /*a*/, const SharedMemory<kHeadDim>& /*shared*/,
                                          int /*stage*/, int /*first_key*/) {}
-
-  /// The thread's matrix_offset, that or asked for anew.
-  __device__ static __forceinline__ std::uint32_t matrix_row(std::uint32_t kept) { return kept; }
 
   /// What dV is multiplied by at last.
   __device__ static __forceinline__ float dv_factor(const Arguments& /*a*/) { return 1.0F; }
@@ -82,10 +78,10 @@ class PlainScores {
   __device__ __forceinline__ float hidden(const Arguments& /*a*/) const { return 0.0F; }
 
   /// P and dS, packed, of P and dP. `rows` are D's; `lse` points to the first of LSE's in shared memory.
-  __device__ __forceinline__ void differentiate(const Arguments& /*a*/, const float (&s)[kM / 2],
-                                                const float (&dp)[kM / 2], const float* /*lse*/,
-                                                const float2 (&rows)[kM / 8], Packed<kM>& p,
-                                                Packed<kM>& ds) const {
+  __device__ static __forceinline__ void differentiate(const Arguments& /*a*/, const float (&s)[kM / 2],
+                                                       const float (&dp)[kM / 2], const float* /*lse*/,
+                                                       const float2 (&rows)[kM / 8], Packed<kM>& p,
+                                                       Packed<kM>& ds) {
     FMHA_BWD_UNROLL
     for (int j = 0; j < kM / 8; ++j) {
       const float ds0 = s[4 * j] * (dp[4 * j] - rows[j].x);
@@ -130,6 +126,7 @@ class FeaturedScores {
  public:
   using Arguments = ScoredArguments<kHeadDim>;
   static constexpr bool kNeedsHead = true;
+  static constexpr bool kKeepsThread = kHeadDim == 128;  // hdim 64 has no register left for it
   static constexpr bool kDraws = kDrops;
 
   /// `first_key` is that of the warpgroup.
@@ -153,11 +150,6 @@ class FeaturedScores {
         draw(a, head, query, first_of_warp / 4 + lane / 16, lane / 4 % 4);
       }
     }
-  }
-
-  __device__ static __forceinline__ std::uint32_t matrix_row(std::uint32_t /*kept*/) {
-    const int thread = thread_of_warpgroup();
-    return matrix_offset(thread / 32, thread % 32);
   }
 
   __device__ static __forceinline__ float dv_factor(const Arguments& a) { return a.dv_factor; }
@@ -189,7 +181,9 @@ class FeaturedScores {
                                                 const float (&dp)[kM / 2], const float* lse,
                                                 const float2 (&rows)[kM / 8], Packed<kM>& p,
                                                 Packed<kM>& ds) const {
-    if (bends(a)) {
+    if constexpr (!kBends && !kDrops) {
+      PlainScores<T, kHeadDim>::differentiate(a, s, dp, lse, rows, p, ds);
+    } else if (bends(a)) {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 4) {
         const float2 row = *reinterpret_cast<const float2*>(lse + 2 * i);
