@@ -153,12 +153,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   constexpr int kRowsBefore = kHalf * 64 * kPanelRowBytes;
   const int kept_thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int kept_lane = kept_thread % 32;
-  const std::uint32_t kept_matrix_row = matrix_offset(kept_thread / 32, kept_lane);
+  const std::uint32_t matrix_row = matrix_offset(kept_thread / 32, kept_lane);
   const auto thread = [&] { return Scores::kKeepsThread ? kept_thread : thread_of_warpgroup(); };
   const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread() % 32; };
-  const auto matrix_row = [&] {
-    return Scores::kKeepsThread ? kept_matrix_row : matrix_offset(thread() / 32, lane());
-  };
   const int tiles = shared.walk.tiles;
   const auto dq_of_visit = [&](int t) {
     return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t & 7]) * Tile::kQueryTileElements +
@@ -181,7 +178,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float dp[kM / 2];
     barrier_wait(shared.query_full[stage], ring.parity);
     const Scores scores(a, shared, stage, shared.walk.first_key + 64 * kHalf);
-    if (Scores::kDraws) barrier_wait(shared.query_full[stage], ring.parity);  // TODO
+    // The same barrier again: draws are to come before the products, and the compiler moves nothing over a
+    // loop.
+    if (Scores::kDraws) barrier_wait(shared.query_full[stage], ring.parity);
     multiply_scores<T, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
     multiply_scores<T, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
 
@@ -219,7 +218,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
-    const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row();
+    const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row;
     FMHA_BWD_UNROLL
     for (int i = 0; i < kM / 16; ++i) store_columns(to, i, Tile::kDsPanelBytes, ds[i]);
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
@@ -267,9 +266,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   std::byte* const dk_out = shared.q[0] + kHalf * Tile::kPanels * 64 * kPanelRowBytes;
   static_assert(2 * Tile::kPanels * 64 * kPanelRowBytes <= sizeof(shared.q));
   const float dv_factor = Scores::dv_factor(a);
-  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, matrix_row());
+  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, matrix_row);
   named_barrier<2 * kWarpgroup, 1>();
-  tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row());
+  tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row);
   named_barrier<kWarpgroup, 2 + kHalf>();
   if (thread() == 0) {
     const Walk& walk = shared.walk;
