@@ -12,6 +12,8 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
 
+// A soft-cap times the error of tanh in fp32 is that of a score; and hidden elements are recognised by it.
+constexpr float kMinSoftcap = 1e-6F;
 constexpr float kMaxSoftcap = 256.0F;
 
 class HopperFamily final : public Family {
@@ -26,10 +28,11 @@ class HopperFamily final : public Family {
       return "its head dimensions are 64 and 128, the same for keys and values";
     }
     if (p.bias != BiasShape::none || p.sink) return "it has no bias and no sinks";
-    // Where scores are bent that little, 1 - tanh is too coarse in fp32.
-    if (p.softcap > kMaxSoftcap) return "its soft-cap is 256 at the most";
+    if (p.softcap > 0.0F && (p.softcap < kMinSoftcap || p.softcap > kMaxSoftcap)) {
+      return "its soft-caps are from 1e-6 to 256";
+    }
     if (p.softcap > 0.0F && !std::isfinite(2.0F * p.scale * kLog2E / p.softcap)) {
-      return "its scale divided by the soft-cap is not finite";
+      return "its scale divided by its soft-cap is not finite";
     }
     if (!p.plain_scores()) {
       if (const auto reason = mma::family().refusal(p, mask, arch)) return "its forward is mma's: " + *reason;

@@ -82,23 +82,35 @@ TEST(HopperRefusal, SaysThatTheScaleIsTooLarge) {
   EXPECT_EQ(refusal(problem), std::nullopt);
 }
 
+TEST(HopperRefusal, IsNoneForASoftCapAlibiAndDropout) {
+  Problem problem = problem_of(DType::bf16, 128, 128);
+  problem.softcap = 30.0F;
+  EXPECT_EQ(refusal(problem), std::nullopt);
+  problem.alibi = true;
+  EXPECT_EQ(refusal(problem), std::nullopt);
+  problem.dropout.probability = 0.1F;
+  EXPECT_EQ(refusal(problem), std::nullopt);
+}
+
+TEST(HopperRefusal, NamesTheSoftCapsThatItComputesToFullPrecision) {
+  Problem problem = problem_of(DType::fp16, 64, 64);
+  for (const float softcap : {257.0F, 1e-7F}) {
+    problem.softcap = softcap;
+    EXPECT_THAT(refusal(problem), Optional(HasSubstr("soft-cap"))) << softcap;
+  }
+  problem.softcap = 1e-5F;
+  problem.scale = 1e35F;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("its soft-cap is not finite")));
+}
+
 TEST(HopperRefusal, NamesWhatItHasNoKernelsFor) {
   const Problem plain = problem_of(DType::bf16, 128, 128);
   Problem problem = plain;
-  problem.softcap = 30.0F;
-  EXPECT_THAT(refusal(problem), Optional(HasSubstr("soft-cap")));
-  problem = plain;
   problem.bias = BiasShape::head;
   EXPECT_THAT(refusal(problem), Optional(HasSubstr("bias")));
   problem = plain;
-  problem.alibi = true;
-  EXPECT_THAT(refusal(problem), Optional(HasSubstr("ALiBi")));
-  problem = plain;
   problem.sink = true;
   EXPECT_THAT(refusal(problem), Optional(HasSubstr("sinks")));
-  problem = plain;
-  problem.dropout.probability = 0.1F;
-  EXPECT_THAT(refusal(problem), Optional(HasSubstr("dropout")));
   problem = plain;
   problem.deterministic = true;
   EXPECT_THAT(refusal(problem), Optional(HasSubstr("atomic")));
