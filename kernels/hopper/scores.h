@@ -53,11 +53,13 @@ class PlainScores {
   using Arguments = DqDkDvArguments<kHeadDim>;
   static constexpr bool kNeedsHead = false;
   static constexpr bool kKeepsThread = true;
-  static constexpr bool kDraws = false;
 
   /// Before the tile's first product, when its stage is full.
   __device__ __forceinline__ PlainScores(const Arguments& /*a*/, const SharedMemory<kHeadDim>& /*shared*/,
                                          int /*stage*/, int /*first_key*/) {}
+
+  /// Whether the constructor takes its time for random numbers.
+  __device__ static __forceinline__ bool draws(const Arguments& /*a*/) { return false; }
 
   /// What dV is multiplied by at last.
   __device__ static __forceinline__ float dv_factor(const Arguments& /*a*/) { return 1.0F; }
@@ -127,7 +129,6 @@ class FeaturedScores {
   using Arguments = ScoredArguments<kHeadDim>;
   static constexpr bool kNeedsHead = true;
   static constexpr bool kKeepsThread = kHeadDim == 128;  // hdim 64 has no register left for it
-  static constexpr bool kDraws = kDrops;
 
   /// `first_key` is that of the warpgroup.
   __device__ __forceinline__ FeaturedScores(const Arguments& a, const SharedMemory<kHeadDim>& shared,
@@ -143,15 +144,15 @@ class FeaturedScores {
       distance_ =
           slope_ * static_cast<float>(query + static_cast<int>(a.mask.diagonal()) - first_of_warp - lane / 4);
     }
-    if constexpr (kDrops) {
-      if (kHasAll && !a.drops) {
-        FMHA_BWD_UNROLL
-        for (int w = 0; w < kM / 64; ++w) kept_[w] = ~0U;
-      } else {
-        draw(a, head, query, first_of_warp / 4 + lane / 16, lane / 4 % 4);
-      }
+    if (draws(a)) {
+      draw(a, head, query, first_of_warp / 4 + lane / 16, lane / 4 % 4);
+    } else if (kDrops) {
+      FMHA_BWD_UNROLL
+      for (int w = 0; w < kM / 64; ++w) kept_[w] = ~0U;
     }
   }
+
+  __device__ static __forceinline__ bool draws(const Arguments& a) { return kDrops && (!kHasAll || a.drops); }
 
   __device__ static __forceinline__ float dv_factor(const Arguments& a) { return a.dv_factor; }
 
