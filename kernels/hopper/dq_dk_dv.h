@@ -3,6 +3,8 @@
 //   S = scale Q K^T,  P = exp(S - LSE),  dP = dO V^T,  dS = P (dP - D)
 //   dV = P^T dO,  dK = scale dS^T Q,  dQ += dS K     (stage 3 scales dQ)
 //
+// for plain scores; scores.h has P and dS of the others.
+//
 // Tiling: a block owns kN = 128 keys of one key head (or shares them, share_out.h) and walks over the tiles
 // of queries that see any of them, for every query head of the group. One thread loads by the copy engine.
 // Two warpgroups multiply, 64 keys each; for a tile of kM queries a warpgroup does
@@ -169,8 +171,6 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   Ring<Tile::kDsStages> ds_in;  // two tiles behind
   barrier_wait(shared.k_full, 0);
   barrier_wait(shared.v_full, 0);
-  // They draw by turns, the first one first: at once they would lose their distance of half a tile.
-  if (kHalf == 1 && Scores::draws(a)) named_barrier_arrive<2 * kWarpgroup, 4>();
   if (kHalf == 1) named_barrier<2 * kWarpgroup, 1>();
 
   int t = 0;
@@ -179,13 +179,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float s[kM / 2];
     float dp[kM / 2];
     barrier_wait(shared.query_full[stage], ring.parity);
-    if (Scores::draws(a)) named_barrier<2 * kWarpgroup, 4 + kHalf>();
     const Scores scores(a, shared, stage, shared.walk.first_key + 64 * kHalf);
-    if (Scores::draws(a)) {
-      // The same barrier again: the compiler moves no draws over a loop, and so none among the products.
-      barrier_wait(shared.query_full[stage], ring.parity);
-      if (kHalf == 0 || t + 1 < tiles) named_barrier_arrive<2 * kWarpgroup, 5 - kHalf>();
-    }
+    // The same barrier again: the compiler moves no draws over a loop, and so none among the products.
+    if (Scores::draws(a)) barrier_wait(shared.query_full[stage], ring.parity);
     multiply_scores<T, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
     multiply_scores<T, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
 
