@@ -4,25 +4,25 @@
 //
 // Soft-cap, ALiBi and dropout (kernels/scores.h defines them), with s = q.k:
 //
-//   r = 1 / (1 + exp2(bend s)),  softcap(x) = c (1 - 2 r),  1 - (softcap(x) / c)^2 = 4 r (1 - r)
-//   P' = exp2(-bent r - |slope (i + diagonal - j)| - LSE'),  s' = P' r (1 - r)    (P' r (1 - r) is P' if not
-//   capped) dX' = s' (kept ? dP : 0) - s' D'                                              (the bias's dS is
-//   not asked for)
+//   r = 1 / (1 + exp2(bend s)),  so that  softcap(x) = c (1 - 2 r),  1 - (softcap(x) / c)^2 = 4 r (1 - r)
+//   P' = exp2(-bent r - |slope (i + diagonal - j)| - LSE')
+//   B = P' r (1 - r);  P' where there is no soft-cap
+//   dX' = B (kept ? dP : 0) - B D'
 //
-// LSE' and D' come from stage 1 with all that is the same for a row: LSE' = LSE - c - shift and D' = (1 - p)
-// D, in base 2. So P' = 2^shift P, which is packed to 16 bits as it is where it is kept, and dV is multiplied
-// by 2^-shift / (1 - p) at last, dK and dQ by their factor (Factors). The shift takes in the 4 of the
+// LSE' and D' come from stage 1 with all that is the same for a row: LSE' = LSE - c - shift in base 2, and
+// D' = (1 - p) D. So P' = 2^shift P, which is packed to 16 bits where it is kept; dV is multiplied by
+// 2^-shift / (1 - p) at last, and dK and dQ by a factor too (factors.h). The shift takes in the 4 of the
 // soft-cap and, to within sqrt 2, 1 / (1 - p), so that dX' is as large as dX: fp16 has no bits to spare.
 //
-// With a soft-cap r stands in S's place until dP is there, and P' is computed then: P' and P' r (1 - r) at
-// once would need more registers than there are. Of dropout the sign of what stands there tells: it is minus
-// where the element is dropped. r is never 0.
+// With a soft-cap r stands in S's place until dP is there, and P' is computed then: there are no registers
+// for P' and B at once. Of dropout the sign of what stands there tells: it is minus where the element is
+// dropped. r is never 0.
 //
 // Cost for each element, beside the plain one's exponential and three operations: soft-cap one and a half on
 // the unit of exponentials (exp2, and a reciprocal that serves two elements) and eight others; ALiBi one and
 // a half; dropout some sixteen, most of them Philox's. A call of Philox gives four keys of a query, which
 // four lanes have: each makes a quarter of the calls and they exchange the bits. That is done before the
-// tile's first product, when a warpgroup waits for the other's anyway and registers are free.
+// tile's first product, when registers are free.
 #pragma once
 
 #include <matrix_core.h>
