@@ -160,6 +160,7 @@ class FeaturedScores {
   __device__ __forceinline__ void exponentiate(const Arguments& a, float (&s)[kM / 2],
                                                const float2 (&rows)[kM / 8]) const {
     if (bends(a)) {
+      __syncwarp();  // for the compiler, which begins earlier without it, and spills
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 2) {
         const float over0 = plus_one_exp2(s[i] * a.bend);
