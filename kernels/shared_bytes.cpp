@@ -71,7 +71,8 @@ void print_hopper() {
       const Of of = {"sm_90", "hopper", type, hdim};
       of.print("forward_kernel", "", nvidia::hopper::forward_shared_bytes(hdim));
       of.print("dot_do_o_kernel", "", 0);
-      of.print("dq_dk_dv_kernel", "", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
+      for (const char* const features : {", 0u", ", 1u", ", 2u", ", 4u", ", 7u"})
+        of.print("dq_dk_dv_kernel", features, nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
       of.print("convert_dq_kernel", "", 0);
     }
   }

@@ -305,9 +305,11 @@ __device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
   store_commit_and_wait_for_reads();
 }
 
-template <class T, int kHeadDim, class Scores>
+template <class T, int kHeadDim, unsigned kFeatures>
 __global__ __launch_bounds__(3 * kWarpgroup,
-                             1) void dq_dk_dv_kernel(const __grid_constant__ typename Scores::Arguments a) {
+                             1) void dq_dk_dv_kernel(const __grid_constant__
+                                                     typename ScoresOf<T, kHeadDim, kFeatures>::Arguments a) {
+  using Scores = ScoresOf<T, kHeadDim, kFeatures>;
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);

@@ -12,8 +12,7 @@ void launch_plain_dq_dk_dv(const Problem& p, const Staircase& mask, const Device
                            hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
     const ShareOut share = for_mask(share_out_of<kHeadDim>(p), mask);
-    launch_dq_dk_dv_kernel<T, kHeadDim, PlainScores<T, kHeadDim>>(
-        share, dq_dk_dv_arguments<kHeadDim>(p, mask, t, share), stream);
+    launch_dq_dk_dv_kernel<T, kHeadDim, 0>(share, dq_dk_dv_arguments<kHeadDim>(p, mask, t, share), stream);
   });
 }
 

@@ -33,12 +33,12 @@ DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const Staircase& 
           static_cast<int>(share.parts)};
 }
 
-/// `arguments` is Scores::Arguments.
-template <class T, int kHeadDim, class Scores>
-void launch_dq_dk_dv_kernel(const ShareOut& share, const typename Scores::Arguments& arguments,
+template <class T, int kHeadDim, unsigned kFeatures>
+void launch_dq_dk_dv_kernel(const ShareOut& share,
+                            const typename ScoresOf<T, kHeadDim, kFeatures>::Arguments& arguments,
                             hipStream_t stream) {
-  launch(dq_dk_dv_kernel<T, kHeadDim, Scores>, share.blocks(), 3 * kWarpgroup, sizeof(SharedMemory<kHeadDim>),
-         stream, arguments);
+  launch(dq_dk_dv_kernel<T, kHeadDim, kFeatures>, share.blocks(), 3 * kWarpgroup,
+         sizeof(SharedMemory<kHeadDim>), stream, arguments);
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

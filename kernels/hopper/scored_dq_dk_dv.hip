@@ -22,7 +22,7 @@ void launch_with(const Problem& p, const Staircase& mask, const DeviceTensors& t
                                                PhiloxKeys(p.dropout.seed),
                                                p.softcap > 0.0F,
                                                p.dropout.probability > 0.0F};
-  launch_dq_dk_dv_kernel<T, kHeadDim, FeaturedScores<T, kHeadDim, kFeatures>>(share, arguments, stream);
+  launch_dq_dk_dv_kernel<T, kHeadDim, kFeatures>(share, arguments, stream);
 }
 
 }  // namespace

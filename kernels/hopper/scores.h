@@ -28,6 +28,7 @@
 #include <matrix_core.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "base/dropout.h"
 #include "kernels/hopper/factors.h"
@@ -313,5 +314,9 @@ class FeaturedScores {
   float distance_;               // slope (i + diagonal - j) of the thread's first element
   std::uint32_t kept_[kM / 64];  // a bit for each element
 };
+
+template <class T, int kHeadDim, unsigned kFeatures>
+using ScoresOf =
+    std::conditional_t<kFeatures == 0, PlainScores<T, kHeadDim>, FeaturedScores<T, kHeadDim, kFeatures>>;
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
