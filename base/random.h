@@ -27,7 +27,7 @@ struct PhiloxWords {
 };
 
 /// One of Philox's ten rounds.
-FMHA_BWD_HOST_DEVICE constexpr PhiloxWords philox_round(const PhiloxWords& counter, std::uint32_t key0,
+FMHA_BWD_HOST_DEVICE constexpr PhiloxWords philox_round(PhiloxWords counter, std::uint32_t key0,
                                                         std::uint32_t key1) {
   const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * counter.words[0];
   const std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * counter.words[2];
