@@ -26,21 +26,43 @@ struct PhiloxWords {
   bool operator==(const PhiloxWords&) const = default;
 };
 
+/// One of Philox's ten rounds.
+FMHA_BWD_HOST_DEVICE constexpr PhiloxWords philox_round(PhiloxWords counter, std::uint32_t key0,
+                                                        std::uint32_t key1) {
+  const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * counter.words[0];
+  const std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * counter.words[2];
+  return {{static_cast<std::uint32_t>(product1 >> 32) ^ counter.words[1] ^ key0,
+           static_cast<std::uint32_t>(product1),
+           static_cast<std::uint32_t>(product0 >> 32) ^ counter.words[3] ^ key1,
+           static_cast<std::uint32_t>(product0)}};
+}
+
 /// The random bits of `counter` under `key`.
 FMHA_BWD_HOST_DEVICE constexpr PhiloxWords philox(PhiloxWords counter, std::uint32_t key0,
                                                   std::uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = std::uint64_t{0xD2511F53u} * counter.words[0];
-    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57u} * counter.words[2];
-    counter = {{static_cast<std::uint32_t>(product1 >> 32) ^ counter.words[1] ^ key0,
-                static_cast<std::uint32_t>(product1),
-                static_cast<std::uint32_t>(product0 >> 32) ^ counter.words[3] ^ key1,
-                static_cast<std::uint32_t>(product0)}};
+    counter = philox_round(counter, key0, key1);
     key0 += 0x9E3779B9u;
     key1 += 0xBB67AE85u;
   }
   return counter;
 }
+
+/// The keys of the ten rounds, for kernels that have no registers to compute them in.
+struct PhiloxKeys {
+  std::uint32_t of_round[10][2] = {};
+
+  explicit constexpr PhiloxKeys(std::uint64_t seed) {
+    auto key0 = static_cast<std::uint32_t>(seed);
+    auto key1 = static_cast<std::uint32_t>(seed >> 32);
+    for (auto& keys : of_round) {
+      keys[0] = key0;
+      keys[1] = key1;
+      key0 += 0x9E3779B9u;
+      key1 += 0xBB67AE85u;
+    }
+  }
+};
 
 /// The four integers of place `position` of stream `stream`; what hiprand_init(seed, stream, 4 * position,
 /// &state) followed by hiprand4(&state) draws.

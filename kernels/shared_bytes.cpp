@@ -2,6 +2,8 @@
 // object tells. A line a kernel, in CSV: how the architectures' names begin, family, kernel, bytes; kernels
 // are named as scripts/kernel_resources.py does it. It is for scripts/kernel_budget.py.
 #include <cstdio>
+#include <string>
+#include <string_view>
 
 #include "kernels/cdna/sizes.h"
 #include "kernels/hopper/shared_bytes.h"
@@ -21,8 +23,9 @@ struct Of {
   const char* type;
   int hdim;
 
-  void print(const char* kernel, const char* last, int bytes) const {
-    std::printf("%s,%s,\"%s<%s, %d%s>\",%d\n", architectures, family, kernel, type, hdim, last, bytes);
+  void print(const char* kernel, std::string_view last, int bytes) const {
+    std::printf("%s,%s,\"%s<%s, %d%s>\",%d\n", architectures, family, kernel, type, hdim,
+                std::string(last).c_str(), bytes);
   }
 };
 
@@ -74,8 +77,14 @@ void print_hopper() {
         of.print("dot_do_o_kernel", grouped, 0);
         of.print("convert_dq_kernel", grouped, 0);
       }
-      of.print("dq_dk_dv_kernel", ", Staircase", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
-      of.print("dq_dk_dv_kernel", ", Mask", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
+      for (const char* const mask :
+           {", Staircase, false", ", Staircase, true", ", Mask, false", ", Mask, true"})
+        of.print("dq_dk_dv_kernel", std::string(mask) + ", 0u", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
+      for (const char* const features : {", 1u", ", 2u", ", 4u", ", 7u"}) {
+        if (hdim > 128 || (hdim == 64 && features == std::string_view(", 1u"))) continue;
+        of.print("dq_dk_dv_kernel", std::string(", Staircase, false") + features,
+                 nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
+      }
     }
   }
 }

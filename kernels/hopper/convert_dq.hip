@@ -72,8 +72,8 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
 void launch_convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
     const ConvertDqArguments<T, kHeadDim> arguments = {
-        t.dq_acc, static_cast<T*>(t.dq),      place_of(TensorId::dq, p).strides,
-        p.scale,  static_cast<int>(p.hdim_q), planes_of<kHeadDim>(p, t)};
+        t.dq_acc,      static_cast<T*>(t.dq),      place_of(TensorId::dq, p).strides,
+        Factors(p).dx, static_cast<int>(p.hdim_q), planes_of<kHeadDim>(p, t)};
     launch(p.grouped() ? convert_dq_kernel<T, kHeadDim, true> : convert_dq_kernel<T, kHeadDim, false>,
            2 * all_query_tiles<kHeadDim>(p), kWarpgroup, 0, stream, arguments);
   });

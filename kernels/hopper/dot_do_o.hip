@@ -25,6 +25,8 @@ struct DotDoOArguments {
   Scratch scratch;
   float* dq_acc;  // [planes, plane_tiles, kM, kHdimQ]
   Strides strides;
+  float lse_less;  // see factors.h
+  float d_factor;
   int hdim_v;
   int rows_of_plane;
   Planes<Tiling<kHeadDim>::kM> planes;
@@ -75,12 +77,12 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, k
     if (exists) {
       const std::int64_t at = static_cast<std::int64_t>(tile.plane) * a.rows_of_plane + row;
       const float lse = a.lse[at];
-      if (lse != -INFINITY) lse_log2 = lse * kLog2E;
+      if (lse != -INFINITY) lse_log2 = lse * kLog2E - a.lse_less;
       a.d[at] = sum;
     }
     const std::int64_t padded_row = static_cast<std::int64_t>(block) * kRows + row_of_block;
     a.scratch.lse_log2[padded_row] = lse_log2;
-    a.scratch.d[padded_row] = sum;
+    a.scratch.d[padded_row] = sum * a.d_factor;
   }
   constexpr int kZeros = kRows * Tiling<kHeadDim>::kHdimQ / 4;
   auto* const zeros =
@@ -99,6 +101,7 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
     const std::int64_t row_blocks = padded_rows<kHeadDim>(p) / kRows;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
+    const Factors factors(p);
     const std::int64_t blocks = row_blocks + divided_up(scratch.zeroed / 4, kThreads) + (p.grouped() ? 1 : 0);
     const DotDoOArguments<T, kHeadDim> arguments = {static_cast<const T*>(t.d_o),
                                                     static_cast<const T*>(t.o),
@@ -107,6 +110,8 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                                     scratch,
                                                     t.dq_acc,
                                                     place_of(TensorId::d_o, p).strides,
+                                                    factors.lse_less,
+                                                    factors.d,
                                                     static_cast<int>(p.hdim_v),
                                                     static_cast<int>(device_rows_q(p)),
                                                     planes_of<kHeadDim>(p, t),

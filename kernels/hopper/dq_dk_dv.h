@@ -3,6 +3,8 @@
 //   S = scale Q K^T,  P = exp(S - LSE),  dP = dO V^T,  dS = P (dP - D)
 //   dV = P^T dO,  dK = scale dS^T Q,  dQ += dS K     (stage 3 scales dQ)
 //
+// for plain scores; featured_scores.h has P and dS of the others.
+//
 // Tiling (of head dimensions up to 128; wide.h has those above): a block owns kN = 128 keys of one key head
 // (or shares them, share_out.h) and walks over the tiles of queries that see any of them, for every query
 // head of the group. One thread loads by the copy engine. Two warpgroups multiply, 64 keys each; for a tile
@@ -32,6 +34,7 @@
 
 #include <type_traits>
 
+#include "kernels/hopper/featured_scores.h"
 #include "kernels/hopper/ptx/dependence.h"
 #include "kernels/hopper/ptx/wgmma.h"
 #include "kernels/hopper/scores.h"
@@ -97,17 +100,18 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
 
 /// One warpgroup's part in stage 2: S, dP, dV and dK of keys 64 kHalf to 64 kHalf + 63 of the tile, and its
 /// half of dQ; under a mask of type M.
-template <class T, int kHeadDim, class M, bool kOrdered, int kHalf>
-__device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a,
+template <class T, int kHeadDim, class M, bool kOrdered, class Scores, int kHalf>
+__device__ __forceinline__ void differentiate(const typename Scores::Arguments& a,
                                               SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   constexpr int kM = Tile::kM;
   constexpr bool kReadsAhead = kHeadDim == 128;  // hdim 64 has no registers left for it
   constexpr int kRowsBefore = kHalf * 64 * kPanelRowBytes;
-  const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
-  const int warp = thread / 32;
-  const int lane = thread % 32;
-  const std::uint32_t matrix_row = matrix_offset(warp, lane);
+  const int kept_thread = static_cast<int>(threadIdx.x) % kWarpgroup;
+  const int kept_lane = kept_thread % 32;
+  const std::uint32_t matrix_row = matrix_offset(kept_thread / 32, kept_lane);
+  const auto thread = [&] { return Scores::kKeepsThread ? kept_thread : thread_of_warpgroup(); };
+  const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread() % 32; };
   const int tiles = shared.walk.tiles;
   const auto dq_of_visit = [&](int t) {
     return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t & 7]) * Tile::kQueryTileElements +
@@ -129,38 +133,31 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     float s[kM / 2];
     float dp[kM / 2];
     barrier_wait(shared.query_full[stage], ring.parity);
+    const Scores scores(a, shared, stage, shared.walk.first_key + 64 * kHalf);
+    // The same barrier again: the compiler moves no draws over a loop, and so none among the products.
+    if (Scores::draws(a)) barrier_wait(shared.query_full[stage], ring.parity);
     multiply_scores<T, kHeadDim, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
     multiply_scores<T, kHeadDim, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
 
     // P in the place of S
     float2 rows[kM / 8];
-    if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
+    if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     const int first_query = shared.first_query[stage];
     const bool hides = hides_some<M>(shared, first_query);
     products_wait<1>();
     products_finished(s);
-    if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane);
-    exponentiate<kM>(s, rows, a.scale_log2);
-    if (hides) hide_unseen<M>(s, shared, 64 * kHalf, first_query, lane);
+    if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
+    scores.exponentiate(a, s, rows);
+    if (hides) hide_unseen<M>(s, shared, 64 * kHalf, first_query, lane(), scores.hidden(a));
 
     // dS of dP
-    if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane);
+    if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     products_wait<0>();
     products_finished(dp);
-    if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane);
+    if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
-    FMHA_BWD_UNROLL
-    for (int j = 0; j < kM / 8; ++j) {
-      const float ds0 = s[4 * j] * (dp[4 * j] - rows[j].x);
-      const float ds1 = s[4 * j + 1] * (dp[4 * j + 1] - rows[j].y);
-      const float ds2 = s[4 * j + 2] * (dp[4 * j + 2] - rows[j].x);
-      const float ds3 = s[4 * j + 3] * (dp[4 * j + 3] - rows[j].y);
-      p[j / 2][j % 2 * 2] = pack<T>(s[4 * j], s[4 * j + 1]);
-      p[j / 2][j % 2 * 2 + 1] = pack<T>(s[4 * j + 2], s[4 * j + 3]);
-      ds[j / 2][j % 2 * 2] = pack<T>(ds0, ds1);
-      ds[j / 2][j % 2 * 2 + 1] = pack<T>(ds2, ds3);
-    }
+    scores.differentiate(a, s, dp, shared.lse_log2[stage] + 2 * (lane() % 4), rows, p, ds);
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
@@ -170,7 +167,7 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
     fence_async_proxy();
     __syncwarp();
-    if (lane == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
+    if (lane() == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
     __syncwarp();
     ds_out.advance();
 
@@ -184,9 +181,9 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     float* const dq_sums = dq_of_visit(t + 6);  // visit t - 2, in a ring of 8
     products_wait<0>();
     products_finished(dq);
-    if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    if (lane() == 0) barrier_arrive(shared.query_empty[stage]);
     if (t > 1) {
-      if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       Turns<kOrdered>::take(shared, t - 2);
       add_sums(dq_sums, dq);
@@ -210,16 +207,17 @@ __device__ __forceinline__ void differentiate(const DqDkDvArguments<kHeadDim>& a
     ds_in.advance();
   }
 
-  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread)) return;
+  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread())) return;
   // V's rows were this warpgroup's alone; Q's stages are free when both have come here.
   std::byte* const dv_out = shared.v + kRowsBefore;
   std::byte* const dk_out = shared.q[0] + kHalf * Tile::kQPanels * 64 * kPanelRowBytes;
   static_assert(2 * Tile::kQPanels * 64 * kPanelRowBytes <= sizeof(shared.q));
-  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, 1.0F, 1.0F, matrix_row);
+  const float dv_factor = Scores::dv_factor(a);
+  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, matrix_row);
   named_barrier<2 * kWarpgroup, 1>();
   tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row);
   named_barrier<kWarpgroup, 2 + kHalf>();
-  if (thread == 0) {
+  if (thread() == 0) {
     const Walk walk = shared.walk;
     for (int p = 0; p < Tile::kQPanels; ++p) {
       store_tile(a.dv, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,
@@ -255,11 +253,14 @@ __device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
   store_commit_and_wait_for_reads();
 }
 
-/// M: Staircase, or Mask for the masks that are none; kOrdered: whether dQ's additions are, see turns.h.
-template <class T, int kHeadDim, class M, bool kOrdered>
+/// M: Staircase, or Mask for the masks that are none; kOrdered: whether dQ's additions are, see turns.h;
+/// kFeatures: what happens to the scores, see featured_scores.h.
+template <class T, int kHeadDim, class M, bool kOrdered, unsigned kFeatures>
 __global__ __launch_bounds__(3 * kWarpgroup,
-                             1) void dq_dk_dv_kernel(const __grid_constant__ DqDkDvArguments<kHeadDim> a) {
+                             1) void dq_dk_dv_kernel(const __grid_constant__
+                                                     typename ScoresOf<T, kHeadDim, kFeatures>::Arguments a) {
   follow_launch_before();
+  using Scores = ScoresOf<T, kHeadDim, kFeatures>;
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);
@@ -279,7 +280,7 @@ __global__ __launch_bounds__(3 * kWarpgroup,
     }
     if (kOrdered) init_turns(shared);
     fence_barrier_init();
-    if (walk.tiles > 0) load_first_tiles(a, shared, walk);
+    if (walk.tiles > 0) load_first_tiles<Scores::kNeedsHead, kHeadDim>(a, shared, walk);
   }
   __syncthreads();
   if (threadIdx.x < Tile::kN) {
@@ -296,29 +297,29 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   }
   __syncthreads();
   if (shared.walk.tiles == 0) {
-    if (shared.walk.parts == 0) store_zeros(a, shared);
+    if (shared.walk.parts == 0) store_zeros<kHeadDim>(a, shared);
     return;
   }
 
   const int warpgroup = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
     give_registers<24>();
-    if (threadIdx.x == 0) load_tiles(a, shared);
-    if (kOrdered && threadIdx.x == 32) await_turns(a, shared);
-    if (kOrdered && threadIdx.x == 64) pass_turns(a, shared, 0);
-    if (kOrdered && threadIdx.x == 96) pass_turns(a, shared, 1);
+    if (threadIdx.x == 0) load_tiles<Scores::kNeedsHead, kHeadDim>(a, shared);
+    if (kOrdered && threadIdx.x == 32) await_turns<kHeadDim>(a, shared);
+    if (kOrdered && threadIdx.x == 64) pass_turns<kHeadDim>(a, shared, 0);
+    if (kOrdered && threadIdx.x == 96) pass_turns<kHeadDim>(a, shared, 1);
   } else if (warpgroup == 1) {
     take_registers<240>();
     if constexpr (Tile::kWide)
       differentiate_values<T, kHeadDim, M, kOrdered>(a, shared);
     else
-      differentiate<T, kHeadDim, M, kOrdered, 0>(a, shared);
+      differentiate<T, kHeadDim, M, kOrdered, Scores, 0>(a, shared);
   } else {
     take_registers<240>();
     if constexpr (Tile::kWide)
       differentiate_keys<T, kHeadDim, kOrdered>(a, shared);
     else
-      differentiate<T, kHeadDim, M, kOrdered, 1>(a, shared);
+      differentiate<T, kHeadDim, M, kOrdered, Scores, 1>(a, shared);
   }
 }
 

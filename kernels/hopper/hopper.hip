@@ -14,9 +14,32 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
 
+// A soft-cap times the error of tanh in fp32 is that of a score; and hidden elements are recognised by it.
+constexpr float kMinSoftcap = 1e-6F;
+constexpr float kMaxSoftcap = 256.0F;
+
+/// Whether something happens to the scores of a problem that featured_scores.h knows of.
+bool is_scored(const Problem& p) { return p.softcap > 0.0F || p.alibi || p.dropout.probability > 0.0F; }
+
 /// Whether the forward is this family's own; mma's computes the others.
 bool has_forward(const Problem& p, const MaskRule& mask) {
-  return !is_wide(p) && !p.grouped() && Staircase::is_one(mask);
+  return !is_wide(p) && !p.grouped() && !is_scored(p) && Staircase::is_one(mask);
+}
+
+/// Why there are no scored variants of a problem that is otherwise taken.
+std::optional<std::string> refusal_of_scores(const Problem& p, const MaskRule& mask) {
+  if (p.sink || is_wide(p) || p.grouped() || p.deterministic || !Staircase::is_one(mask)) {
+    return "with a soft-cap, ALiBi or dropout it takes head dimensions up to 128, one length for all "
+           "sequences and "
+           "masks without a left limit, prefix or documents, and neither sinks nor deterministic problems";
+  }
+  if (p.softcap > 0.0F && (p.softcap < kMinSoftcap || p.softcap > kMaxSoftcap)) {
+    return "its soft-caps are from 1e-6 to 256";
+  }
+  if (p.softcap > 0.0F && !std::isfinite(2.0F * p.scale * kLog2E / p.softcap)) {
+    return "its scale divided by its soft-cap is not finite";
+  }
+  return std::nullopt;
 }
 
 class HopperFamily final : public Family {
@@ -30,9 +53,10 @@ class HopperFamily final : public Family {
     if (p.hdim_q % 8 != 0 || p.hdim_v % 8 != 0 || p.hdim_q > 256 || p.hdim_v > 256) {
       return "its head dimensions are multiples of 8 up to 256";
     }
-    Problem without_sinks = p;
-    without_sinks.sink = false;
-    if (!without_sinks.plain_scores()) return "it has no bias, ALiBi, soft-cap or dropout";
+    if (p.bias != BiasShape::none) return "it has no bias";
+    if (is_scored(p)) {
+      if (auto reason = refusal_of_scores(p, mask)) return reason;
+    }
     if (!std::isfinite(p.scale * kLog2E)) return "its scale times log2 e is not finite";
     // Rows, tiles and the blocks of every launch are counted in 32 bits: 64 rows are 8 blocks at the most.
     const std::int64_t longest = p.seqlen_q > p.seqlen_k ? p.seqlen_q : p.seqlen_k;
@@ -77,7 +101,7 @@ class HopperFamily final : public Family {
   }
   void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                 hipStream_t stream) const override {
-    launch_dq_dk_dv(problem, mask, tensors, stream);
+    (is_scored(problem) ? launch_scored_dq_dk_dv : launch_dq_dk_dv)(problem, mask, tensors, stream);
   }
   void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     launch_convert_dq(problem, tensors, stream);

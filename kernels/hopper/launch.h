@@ -2,11 +2,12 @@
 #pragma once
 
 #include "kernels/family.h"
+#include "kernels/hip_check.h"
+#include "kernels/hopper/factors.h"
 #include "kernels/hopper/sequences.h"
 #include "kernels/hopper/share_out.h"
 #include "kernels/hopper/staircase.h"
 #include "kernels/hopper/tiling.h"
-#include "kernels/hip_check.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
@@ -16,15 +17,17 @@ void launch_forward(const Problem& problem, const MaskRule& mask, const DeviceTe
 void launch_dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
 void launch_dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                      hipStream_t stream);
+/// Of scores with a soft-cap, ALiBi or dropout: of head dimensions up to 128, under a Staircase, in batch
+/// mode, not deterministic.
+void launch_scored_dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
+                            hipStream_t stream);
 void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
-
-inline constexpr float kLog2E = 1.44269504F;
 
 /// The parts of scratch, from stage 1 to stage 2; rows are padded to whole tiles of queries.
 struct Scratch {
-  float* lse_log2 = nullptr;  // [planes, plane_tiles, kM]: LSE log2 e; +infinity where P is to be 0: in rows
-                              // that see no key, and in those past seqlen_q
-  float* d = nullptr;         // [planes, plane_tiles, kM]: D; 0 past seqlen_q
+  float* lse_log2 = nullptr;  // [planes, plane_tiles, kM]: LSE log2 e - Factors::lse_less; +infinity where P
+                              // is to be 0: in rows that see no key, and in those past seqlen_q
+  float* d = nullptr;         // [planes, plane_tiles, kM]: D Factors::d; 0 past seqlen_q
   float* sums = nullptr;      // [shared key tiles, kKeyTileElements]: dK / scale and dV; zero before stage 2
   unsigned* arrivals = nullptr;     // [shared key tiles]: blocks that have added; zero before stage 2
   unsigned* turns = nullptr;        // [planes, plane_tiles] of a deterministic problem; zero before stage 2

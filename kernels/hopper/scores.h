@@ -54,11 +54,12 @@ __device__ __forceinline__ void exponentiate(float (&s)[kM / 2], const float2 (&
   }
 }
 
-/// P = 0 where a mask of type M hides it; first_key is the warpgroup's first in the tile.
+/// P = `hidden`, or what stands in P's place, where a mask of type M hides it; first_key is the warpgroup's
+/// first in the tile.
 template <class M, int kHeadDim>
 __device__ __forceinline__ void hide_unseen(float (&p)[Tiling<kHeadDim>::kM / 2],
                                             const SharedMemory<kHeadDim>& shared, int first_key,
-                                            int first_query, int lane) {
+                                            int first_query, int lane, float hidden = 0.0F) {
   constexpr int kM = Tiling<kHeadDim>::kM;
   const int row = thread_of_warpgroup();
   const int key = first_key + row / 32 * 16 + row % 32 / 4;
@@ -66,20 +67,20 @@ __device__ __forceinline__ void hide_unseen(float (&p)[Tiling<kHeadDim>::kM / 2]
   const int from8 = shared.first_seen_by[key + 8] - first_query - 2 * (lane % 4);
   FMHA_BWD_UNROLL
   for (int j = 0; j < kM / 8; ++j) {
-    if (8 * j < from0) p[4 * j] = 0.0F;
-    if (8 * j + 1 < from0) p[4 * j + 1] = 0.0F;
-    if (8 * j < from8) p[4 * j + 2] = 0.0F;
-    if (8 * j + 1 < from8) p[4 * j + 3] = 0.0F;
+    if (8 * j < from0) p[4 * j] = hidden;
+    if (8 * j + 1 < from0) p[4 * j + 1] = hidden;
+    if (8 * j < from8) p[4 * j + 2] = hidden;
+    if (8 * j + 1 < from8) p[4 * j + 3] = hidden;
   }
   if constexpr (!std::is_same_v<M, Staircase>) {
     const int end0 = shared.end_seen_by[key] - first_query - 2 * (lane % 4);
     const int end8 = shared.end_seen_by[key + 8] - first_query - 2 * (lane % 4);
     FMHA_BWD_UNROLL
     for (int j = 0; j < kM / 8; ++j) {
-      if (8 * j >= end0) p[4 * j] = 0.0F;
-      if (8 * j + 1 >= end0) p[4 * j + 1] = 0.0F;
-      if (8 * j >= end8) p[4 * j + 2] = 0.0F;
-      if (8 * j + 1 >= end8) p[4 * j + 3] = 0.0F;
+      if (8 * j >= end0) p[4 * j] = hidden;
+      if (8 * j + 1 >= end0) p[4 * j + 1] = hidden;
+      if (8 * j >= end8) p[4 * j + 2] = hidden;
+      if (8 * j + 1 >= end8) p[4 * j + 3] = hidden;
     }
   }
 }

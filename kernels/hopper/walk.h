@@ -98,6 +98,8 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   Barrier query_empty[Tile::kStages];
   Barrier ds_full[Tile::kDsStages];
   Barrier ds_empty[Tile::kDsStages];
+  int head[Tile::kStages];  // of the tiles here, among those of the batch; in batch mode, where it is asked
+                            // for
   Barrier turn_come[kTurns];
   Barrier turn_done[kTurns];
   Barrier turn_given[kTurns];
@@ -203,7 +205,7 @@ __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a
 }
 
 /// Loads tile t of the walk, Q with LSE and dO with D, into `stage`, which is free.
-template <int kHeadDim>
+template <bool kNeedsHead, int kHeadDim>
 __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& a,
                                                SharedMemory<kHeadDim>& shared, int t, int stage) {
   using Tile = Tiling<kHeadDim>;
@@ -220,6 +222,7 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   walk.next_tile = next_tile;
   if (next_tile == walk.start_tile) walk.next_head = head + 1;
   shared.first_query[stage] = row;
+  if (kNeedsHead) shared.head[stage] = walk.queries.outer * (a.nhead_k * a.group_size) + head;
   shared.tile_index[t % 8] = index;
   Barrier& full = shared.query_full[stage];
   barrier_arrive_expecting(full, Tile::kQBytes + Tile::kDoBytes + 2 * kRowBytes);
@@ -236,7 +239,7 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
 
 /// Starts the loads of K, V and as many tiles of Q and dO as there are stages; one thread does it, the first
 /// of all. `walk` is shared.walk.
-template <int kHeadDim>
+template <bool kNeedsHead, int kHeadDim>
 __device__ __forceinline__ void load_first_tiles(const DqDkDvArguments<kHeadDim>& a,
                                                  SharedMemory<kHeadDim>& shared, const Walk& walk) {
   using Tile = Tiling<kHeadDim>;
@@ -249,20 +252,20 @@ __device__ __forceinline__ void load_first_tiles(const DqDkDvArguments<kHeadDim>
     }
   };
   load_keys(shared.k, a.k, Tile::kQPanels, shared.k_full);
-  load_next_tile(a, shared, 0, 0);
+  load_next_tile<kNeedsHead>(a, shared, 0, 0);
   load_keys(shared.v, a.v, Tile::kVPanels, shared.v_full);
-  for (int t = 1; t < Tile::kStages && t < walk.tiles; ++t) load_next_tile(a, shared, t, t);
+  for (int t = 1; t < Tile::kStages && t < walk.tiles; ++t) load_next_tile<kNeedsHead>(a, shared, t, t);
 }
 
 /// The same thread's part from then on: loads a tile whenever a stage is free.
-template <int kHeadDim>
+template <bool kNeedsHead, int kHeadDim>
 __device__ __forceinline__ void load_tiles(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   Ring<Tile::kStages> ring;
   for (int t = Tile::kStages; t < shared.walk.tiles; ++t) {
     barrier_wait(shared.query_empty[ring.stage], ring.parity);
-    load_next_tile(a, shared, t, ring.stage);
+    load_next_tile<kNeedsHead>(a, shared, t, ring.stage);
     ring.advance();
   }
 }

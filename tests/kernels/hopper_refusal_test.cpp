@@ -90,20 +90,48 @@ TEST(HopperRefusal, SaysThatTheScaleIsTooLarge) {
   EXPECT_EQ(refusal(problem), std::nullopt);
 }
 
+TEST(HopperRefusal, IsNoneForASoftCapAlibiAndDropout) {
+  Problem problem = problem_of(DType::bf16, 128, 128);
+  problem.softcap = 30.0F;
+  EXPECT_EQ(refusal(problem), std::nullopt);
+  problem.alibi = true;
+  EXPECT_EQ(refusal(problem), std::nullopt);
+  problem.dropout.probability = 0.1F;
+  EXPECT_EQ(refusal(problem), std::nullopt);
+}
+
+TEST(HopperRefusal, NamesTheSoftCapsThatItComputesToFullPrecision) {
+  Problem problem = problem_of(DType::fp16, 64, 64);
+  for (const float softcap : {257.0F, 1e-7F}) {
+    problem.softcap = softcap;
+    EXPECT_THAT(refusal(problem), Optional(HasSubstr("soft-cap"))) << softcap;
+  }
+  problem.softcap = 1e-5F;
+  problem.scale = 1e35F;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("its soft-cap is not finite")));
+}
+
 TEST(HopperRefusal, NamesWhatItHasNoKernelsFor) {
   const Problem plain = problem_of(DType::bf16, 128, 128);
   Problem problem = plain;
-  problem.softcap = 30.0F;
-  EXPECT_THAT(refusal(problem), Optional(HasSubstr("soft-cap")));
-  problem = plain;
   problem.bias = BiasShape::head;
   EXPECT_THAT(refusal(problem), Optional(HasSubstr("bias")));
   problem = plain;
   problem.alibi = true;
-  EXPECT_THAT(refusal(problem), Optional(HasSubstr("ALiBi")));
-  problem = plain;
-  problem.dropout.probability = 0.1F;
-  EXPECT_THAT(refusal(problem), Optional(HasSubstr("dropout")));
+  const Problem with_alibi = problem;
+  problem.sink = true;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("sinks")));
+  problem = with_alibi;
+  problem.deterministic = true;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("deterministic")));
+  problem = with_alibi;
+  problem.hdim_q = 192;
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("up to 128")));
+  problem = with_alibi;
+  make_grouped(problem, {3, 4}, {5, 6});
+  EXPECT_THAT(refusal(problem), Optional(HasSubstr("one length")));
+  EXPECT_THAT(hopper::family().refusal(with_alibi, masks_from("top_left:3,0").front().rule(), "sm_90"),
+              Optional(HasSubstr("left limit")));
 }
 
 TEST(HopperRefusal, IsNoneForADeterministicProblem) {

@@ -6,6 +6,7 @@
 
 #include "base/sequences.h"
 #include "tests/kernels/family_test.h"
+#include "tests/kernels/score_problems.h"
 
 namespace fmha_bwd {
 namespace {
@@ -276,6 +277,56 @@ TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
          {Extents{1, 2, 1, 1100, 1100, hdim.q, hdim.v}, {1, tiles, tiles, 450, 100, hdim.q, hdim.v}}) {
       for (const MaskSpec& mask : {kNoMask, kBottomRight}) {
         expect_right_in_each_run(problem_of(shape, DType::fp16), mask, [](Session&, const std::string&) {});
+      }
+    }
+  }
+}
+
+TEST_P(Hopper, IsRightUnderASoftCap) {
+  for (const DType dtype : kTypes) {
+    for (const std::int64_t hdim : kHeadDims) {
+      for (const Problem& problem : soft_capped(problem_of({2, 4, 2, 190, 330, hdim, hdim}, dtype))) {
+        expect_right(problem, 1.0F, {Layout::bhsd, Layout::bshd});
+      }
+    }
+  }
+}
+
+TEST_P(Hopper, IsRightWithAlibi) {
+  for (const DType dtype : kTypes) {
+    for (const std::int64_t hdim : kHeadDims) {
+      for (const auto& [seqlen_q, seqlen_k] : {std::pair{190, 330}, {330, 190}, {600, 600}}) {
+        Problem problem = problem_of({2, 6, 3, seqlen_q, seqlen_k, hdim, hdim}, dtype);
+        problem.alibi = true;
+        expect_right(problem, 1.0F);
+      }
+    }
+  }
+}
+
+TEST_P(Hopper, DropsTheElementsThatTheReferenceDrops) {
+  for (const DType dtype : kTypes) {
+    for (const std::int64_t hdim : kHeadDims) {
+      Problem problem = problem_of({2, 4, 2, 330, 290, hdim, hdim}, dtype);
+      for (const Dropout& dropout : {Dropout{0.1F, 99, 123}, Dropout{0.5F, 0x123456789abcdef0U, 0xfffffff0U},
+                                     Dropout{0.99F, 7, kMaxDropoutOffset}}) {
+        problem.dropout = dropout;
+        expect_right(problem, 1.0F, {Layout::bhsd, Layout::bshd});
+      }
+    }
+  }
+}
+
+// Two at a time are computed by a kernel for all three, which looks for what there is.
+TEST_P(Hopper, IsRightWithAnyTwoThingsThatHappenToScoresAndWithAllThree) {
+  for (const DType dtype : kTypes) {
+    for (const std::int64_t hdim : kHeadDims) {
+      for (int left_out = 0; left_out < 4; ++left_out) {
+        Problem problem = problem_of({1, 6, 2, 260, 390, hdim, hdim}, dtype);
+        if (left_out != 1) problem.softcap = 3.0F;
+        if (left_out != 2) problem.alibi = true;
+        if (left_out != 3) problem.dropout = {0.3F, 99, 123};
+        expect_right(problem, 1.0F);
       }
     }
   }
