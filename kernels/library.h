@@ -11,6 +11,9 @@
  * - 3, unsupported: no family of that name, or it refuses the problem;
  *
  * - 6: the device or its runtime reports an error.
+ *
+ * The structs have grown and may grow: a program is to be compiled with the header that the library came
+ * with.
  */
 #ifndef FMHA_BWD_KERNELS_LIBRARY_H
 #define FMHA_BWD_KERNELS_LIBRARY_H

@@ -1,6 +1,6 @@
 // The C interface over this platform's families. A call costs the launches and what the family
-// prepares for them on the host: nothing is allocated, and the device is asked for its architecture once in a
-// process.
+// prepares for them on the host: nothing is allocated on the device, and it is asked for its architecture
+// once in a process.
 #include "kernels/library.h"
 
 #include <array>

@@ -26,7 +26,9 @@ Request request_from(const fmha_bwd_problem& given);
 /// ends of the documents.
 class RequestTable {
  public:
+  /// Keeps a reference to `request`.
   explicit RequestTable(const Request& request);
+  explicit RequestTable(const Request&&) = delete;
 
   std::size_t bytes() const { return documents_at_ + document_bytes_; }
   /// Writes bytes() bytes.

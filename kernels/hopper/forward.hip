@@ -1,5 +1,5 @@
-// Attention forward on Hopper's tensor cores: the O and LSE that the backward takes as inputs. Head
-// dimensions above 128 are left to the family mma.
+// Attention forward on Hopper's tensor cores: the O and LSE that the backward takes as inputs. It is for head
+// dimensions up to 128, plain scores and sinks, Staircase masks and batch mode; mma's is for the rest.
 //
 //   S = scale Q K^T,  P = softmax(mask(S)),  O = P V,  LSE = log sum exp of a row's visible scores and its
 //   head's sink

@@ -14,7 +14,7 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 namespace {
 
-// A soft-cap times the error of tanh in fp32 is that of a score; and hidden elements are recognised by it.
+// A soft-cap times the error of tanh in fp32 is that of a score. From 1e-6 on P of hidden elements is 0.
 constexpr float kMinSoftcap = 1e-6F;
 constexpr float kMaxSoftcap = 256.0F;
 

@@ -31,18 +31,17 @@ void launch_with(const Problem& p, const MaskRule& mask, const DeviceTensors& t,
 
 void launch_scored_dq_dk_dv(const Problem& p, const MaskRule& mask, const DeviceTensors& t,
                             hipStream_t stream) {
-  with_types(p, [&]<class T, int kHeadDim>() {
-    if constexpr (kHeadDim <= 128) {
-      switch (features_of(p)) {
-        case kSoftcap:  // at hdim 64 it spills alone
-          return launch_with < T, kHeadDim, kHeadDim == 64 ? kAnyScores : kSoftcap > (p, mask, t, stream);
-        case kAlibi:
-          return launch_with<T, kHeadDim, kAlibi>(p, mask, t, stream);
-        case kDropout:
-          return launch_with<T, kHeadDim, kDropout>(p, mask, t, stream);
-        default:
-          return launch_with<T, kHeadDim, kAnyScores>(p, mask, t, stream);
-      }
+  with_narrow_types(p, [&]<class T, int kHeadDim>() {
+    constexpr unsigned kCapped = kHeadDim == 64 ? kAnyScores : kSoftcap;  // alone it spills at hdim 64
+    switch (features_of(p)) {
+      case kSoftcap:
+        return launch_with<T, kHeadDim, kCapped>(p, mask, t, stream);
+      case kAlibi:
+        return launch_with<T, kHeadDim, kAlibi>(p, mask, t, stream);
+      case kDropout:
+        return launch_with<T, kHeadDim, kDropout>(p, mask, t, stream);
+      default:
+        return launch_with<T, kHeadDim, kAnyScores>(p, mask, t, stream);
     }
   });
 }

@@ -5,8 +5,9 @@
 // that. Nobody else visits the tile between them: the tiles that blocks visit never move back from one tile
 // of keys to the next. Walks go from a head's last tile to its first: under a causal mask all of its blocks
 // begin at the same tile then, in the order in which they are started, and none waits for one that is started
-// after it. When blocks have fallen as far behind one another as a turn takes, they stay there and wait no
-// more.
+// after it. (That blocks are started in the order of their numbers is what all such kernels rely on, and
+// nothing promises.) When blocks have fallen as far behind one another as a turn takes, they stay there and
+// wait no more.
 //
 // The multiplying warpgroups see none of a turn's way through memory: the warps that have nothing to load
 // wait for the counter, and for the additions to arrive before they write it. They meet at barriers in

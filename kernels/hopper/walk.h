@@ -44,7 +44,7 @@ struct DqDkDvArguments {
 
 /// The tiles of queries that a block visits: those that see any of its keys, of one head of the group after
 /// the other, from start_tile on and round. Blocks of one head start at different tiles, so that their
-/// additions to dQ don't meet.
+/// additions to dQ don't meet; those that add in order go from the last tile to the first (turns.h).
 struct Walk {
   int seqlen_q;
   int seqlen_k;
@@ -106,7 +106,9 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
 };
 
 static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>) <= 227 * 1024 &&
-              sizeof(SharedMemory<192>) <= 227 * 1024 && sizeof(SharedMemory<256>) <= 227 * 1024);
+              sizeof(SharedMemory<192>) <= 227 * 1024 &&
+              sizeof(SharedMemory<head_dims(192, 128)>) <= 227 * 1024 &&
+              sizeof(SharedMemory<256>) <= 227 * 1024);
 
 /// The mask of the walk's sequence.
 template <class M, int kHeadDim>
@@ -176,6 +178,7 @@ __device__ __forceinline__ Walk walk_of_block(const DqDkDvArguments<kHeadDim>& a
     for (int before = key_tile - 1; before >= 0 && walk.before_end_tile == 0; --before) {
       const int first = before * Tile::kN;
       const Range earlier = mask.queries_of({first, end_of_keys(first)});
+      if (earlier.end <= walk.first_tile * Tile::kM) break;  // the more so those before it
       if (earlier.empty()) continue;
       walk.before = before;
       walk.before_end_tile = end_tile_of(earlier);

@@ -60,8 +60,11 @@ def flash2(shape, tensors):
 
     def call():
         torch._C._set_deterministic_algorithms(shape.deterministic, warn_only=False)
-        gradients = aten._flash_attention_backward(d_o, q, k, v, o, lse, *extents, random, unused, **options)
-        torch._C._set_deterministic_algorithms(False, warn_only=False)
+        try:
+            gradients = aten._flash_attention_backward(d_o, q, k, v, o, lse, *extents, random, unused,
+                                                       **options)
+        finally:
+            torch._C._set_deterministic_algorithms(False, warn_only=False)
         dq, dk, dv = (by_heads(*pair) for pair in zip(gradients, tensors))
         return dq, dk, dv[..., :shape.hdim_v]
 
@@ -86,15 +89,16 @@ def of_a_size(our_call, calls):
                 raise Failure(1, f"the norm of our {tensor} is {ratio:.4f} of {name}'s")
 
 
-def captured(call):
-    """The call as a CUDA graph, so that a peer's time is its device's; the call itself where PyTorch cannot
-    capture it. The current stream is not the default one."""
+def captured(row, name, call):
+    """The call as a CUDA graph, so that a peer's time is its device's; the call itself, with a note in `row`,
+    where PyTorch cannot capture it. The current stream is not the default one."""
     graph = torch.cuda.CUDAGraph()
     try:
         with torch.cuda.graph(graph, stream=torch.cuda.current_stream()):
             gradients = call()
-    except RuntimeError:
+    except RuntimeError as error:
         torch.cuda.synchronize()
+        row.missing[f"{name} as a CUDA graph"] = f"{str(error).splitlines()[0]}; timed call by call"
         return call
 
     def replay():
@@ -123,4 +127,4 @@ def contestants_for(row, library, family):
             del calls[name]
         atomic = dataclasses.replace(shape, deterministic=False)
         calls[ATOMIC] = ours(library, family, atomic, tensors)[0]
-    return {name: captured(call) for name, call in ({OURS: our_call} | calls).items()}
+    return {name: captured(row, name, call) for name, call in ({OURS: our_call} | calls).items()}

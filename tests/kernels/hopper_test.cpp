@@ -18,6 +18,9 @@ struct HeadDims {
 };
 /// Each kernel's own.
 constexpr std::array<HeadDims, 5> kHeadDims = {{{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}}};
+/// Of problems with a soft-cap, ALiBi or dropout: each kernel's own, and such as the copy engine pads.
+constexpr std::array<HeadDims, 2> kScoredHeadDims = {{{64, 64}, {128, 128}}};
+constexpr std::array<HeadDims, 3> kPaddedHeadDims = {{{40, 40}, {64, 128}, {96, 72}}};
 constexpr Fill kFill = {.seed = 7, .standard_deviation = 1.0F};
 
 class Hopper : public FamilyTest {
@@ -284,8 +287,8 @@ TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
 
 TEST_P(Hopper, IsRightUnderASoftCap) {
   for (const DType dtype : kTypes) {
-    for (const std::int64_t hdim : kHeadDims) {
-      for (const Problem& problem : soft_capped(problem_of({2, 4, 2, 190, 330, hdim, hdim}, dtype))) {
+    for (const HeadDims& hdim : kScoredHeadDims) {
+      for (const Problem& problem : soft_capped(problem_of({2, 4, 2, 190, 330, hdim.q, hdim.v}, dtype))) {
         expect_right(problem, 1.0F, {Layout::bhsd, Layout::bshd});
       }
     }
@@ -294,9 +297,9 @@ TEST_P(Hopper, IsRightUnderASoftCap) {
 
 TEST_P(Hopper, IsRightWithAlibi) {
   for (const DType dtype : kTypes) {
-    for (const std::int64_t hdim : kHeadDims) {
+    for (const HeadDims& hdim : kScoredHeadDims) {
       for (const auto& [seqlen_q, seqlen_k] : {std::pair{190, 330}, {330, 190}, {600, 600}}) {
-        Problem problem = problem_of({2, 6, 3, seqlen_q, seqlen_k, hdim, hdim}, dtype);
+        Problem problem = problem_of({2, 6, 3, seqlen_q, seqlen_k, hdim.q, hdim.v}, dtype);
         problem.alibi = true;
         expect_right(problem, 1.0F);
       }
@@ -306,8 +309,8 @@ TEST_P(Hopper, IsRightWithAlibi) {
 
 TEST_P(Hopper, DropsTheElementsThatTheReferenceDrops) {
   for (const DType dtype : kTypes) {
-    for (const std::int64_t hdim : kHeadDims) {
-      Problem problem = problem_of({2, 4, 2, 330, 290, hdim, hdim}, dtype);
+    for (const HeadDims& hdim : kScoredHeadDims) {
+      Problem problem = problem_of({2, 4, 2, 330, 290, hdim.q, hdim.v}, dtype);
       for (const Dropout& dropout : {Dropout{0.1F, 99, 123}, Dropout{0.5F, 0x123456789abcdef0U, 0xfffffff0U},
                                      Dropout{0.99F, 7, kMaxDropoutOffset}}) {
         problem.dropout = dropout;
@@ -320,14 +323,30 @@ TEST_P(Hopper, DropsTheElementsThatTheReferenceDrops) {
 // Two at a time are computed by a kernel for all three, which looks for what there is.
 TEST_P(Hopper, IsRightWithAnyTwoThingsThatHappenToScoresAndWithAllThree) {
   for (const DType dtype : kTypes) {
-    for (const std::int64_t hdim : kHeadDims) {
+    for (const HeadDims& hdim : kScoredHeadDims) {
       for (int left_out = 0; left_out < 4; ++left_out) {
-        Problem problem = problem_of({1, 6, 2, 260, 390, hdim, hdim}, dtype);
+        Problem problem = problem_of({1, 6, 2, 260, 390, hdim.q, hdim.v}, dtype);
         if (left_out != 1) problem.softcap = 3.0F;
         if (left_out != 2) problem.alibi = true;
         if (left_out != 3) problem.dropout = {0.3F, 99, 123};
         expect_right(problem, 1.0F);
       }
+    }
+  }
+}
+
+TEST_P(Hopper, IsRightWithAllThreeInAnyLayoutWithPaddingAndOtherHeadDimensions) {
+  for (const DType dtype : kTypes) {
+    for (const HeadDims& hdim : kPaddedHeadDims) {
+      Problem problem = problem_of({2, 6, 2, 260, 390, hdim.q, hdim.v}, dtype);
+      problem.softcap = 3.0F;
+      problem.alibi = true;
+      problem.dropout = {0.3F, 99, 123};
+      const bool is_one = hdim.q == hdim.v;
+      expect_right(problem, 1.0F, {Layout::bhsd, is_one ? Layout::qkv : Layout::bshd});
+      problem.padded_q = {300};
+      problem.padded_k = {391};
+      expect_right(problem, 1.0F);
     }
   }
 }
