@@ -2,8 +2,6 @@
 // object tells. A line a kernel, in CSV: how the architectures' names begin, family, kernel, bytes; kernels
 // are named as scripts/kernel_resources.py does it. It is for scripts/kernel_budget.py.
 #include <cstdio>
-#include <string>
-#include <string_view>
 
 #include "kernels/cdna/sizes.h"
 #include "kernels/hopper/shared_bytes.h"
@@ -23,9 +21,10 @@ struct Of {
   const char* type;
   int hdim;
 
-  void print(const char* kernel, std::string_view last, int bytes) const {
-    std::printf("%s,%s,\"%s<%s, %d%s>\",%d\n", architectures, family, kernel, type, hdim,
-                std::string(last).c_str(), bytes);
+  /// `last` and `more` follow the head dimension among the kernel's template arguments.
+  void print(const char* kernel, const char* last, int bytes, const char* more = "") const {
+    std::printf("%s,%s,\"%s<%s, %d%s%s>\",%d\n", architectures, family, kernel, type, hdim, last, more,
+                bytes);
   }
 };
 
@@ -77,14 +76,14 @@ void print_hopper() {
         of.print("dot_do_o_kernel", grouped, 0);
         of.print("convert_dq_kernel", grouped, 0);
       }
+      const int bytes = nvidia::hopper::dq_dk_dv_shared_bytes(hdim);
       for (const char* const mask :
            {", Staircase, false", ", Staircase, true", ", Mask, false", ", Mask, true"})
-        of.print("dq_dk_dv_kernel", std::string(mask) + ", 0u", nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
-      for (const char* const features : {", 1u", ", 2u", ", 4u", ", 7u"}) {
-        if (hdim > 128 || (hdim == 64 && features == std::string_view(", 1u"))) continue;
-        of.print("dq_dk_dv_kernel", std::string(", Staircase, false") + features,
-                 nvidia::hopper::dq_dk_dv_shared_bytes(hdim));
+        of.print("dq_dk_dv_kernel", mask, bytes, ", 0u");
+      for (const char* const features : {", 2u", ", 4u", ", 7u"}) {
+        if (hdim <= 128) of.print("dq_dk_dv_kernel", ", Staircase, false", bytes, features);
       }
+      if (hdim == 128) of.print("dq_dk_dv_kernel", ", Staircase, false", bytes, ", 1u");
     }
   }
 }
