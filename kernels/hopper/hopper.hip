@@ -30,8 +30,8 @@ bool has_forward(const Problem& p, const MaskRule& mask) {
 std::optional<std::string> refusal_of_scores(const Problem& p, const MaskRule& mask) {
   if (p.sink || is_wide(p) || p.grouped() || p.deterministic || !Staircase::is_one(mask)) {
     return "with a soft-cap, ALiBi or dropout it takes head dimensions up to 128, one length for all "
-           "sequences and "
-           "masks without a left limit, prefix or documents, and neither sinks nor deterministic problems";
+           "sequences and masks without a left limit, prefix or documents, and neither sinks nor "
+           "deterministic problems";
   }
   if (p.softcap > 0.0F && (p.softcap < kMinSoftcap || p.softcap > kMaxSoftcap)) {
     return "its soft-caps are from 1e-6 to 256";

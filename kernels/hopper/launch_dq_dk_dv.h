@@ -20,10 +20,10 @@ ShareOut share_out_of(const Problem& p, const MaskRule& mask) {
 }
 
 template <int kHeadDim>
-DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const MaskRule& mask, const DeviceTensors& t) {
+DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const MaskRule& mask, const DeviceTensors& t,
+                                             const ShareOut& share) {
   using Tile = Tiling<kHeadDim>;
   const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
-  const ShareOut share = share_out_of<kHeadDim>(p, mask);
   return {tensor_map(t.q, TensorId::q, p, Tile::kM),
           tensor_map(t.k, TensorId::k, p, Tile::kN),
           tensor_map(t.v, TensorId::v, p, Tile::kN),
@@ -51,10 +51,9 @@ DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const MaskRule& m
 
 /// `kernel` is an instance of dq_dk_dv_kernel.
 template <int kHeadDim, class Arguments>
-void launch_dq_dk_dv_kernel(void (*kernel)(Arguments), const Problem& p, const MaskRule& mask,
-                            const Arguments& arguments, hipStream_t stream) {
-  launch(kernel, share_out_of<kHeadDim>(p, mask).blocks(), 3 * kWarpgroup, sizeof(SharedMemory<kHeadDim>),
-         stream, arguments);
+void launch_dq_dk_dv_kernel(void (*kernel)(Arguments), const ShareOut& share, const Arguments& arguments,
+                            hipStream_t stream) {
+  launch(kernel, share.blocks(), 3 * kWarpgroup, sizeof(SharedMemory<kHeadDim>), stream, arguments);
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

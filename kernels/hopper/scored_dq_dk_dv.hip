@@ -12,8 +12,9 @@ unsigned features_of(const Problem& p) {
 
 template <class T, int kHeadDim, unsigned kFeatures>
 void launch_with(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
+  const ShareOut share = share_out_of<kHeadDim>(p, mask);
   const ScoredArguments<kHeadDim> arguments = {
-      dq_dk_dv_arguments<kHeadDim>(p, mask, t),
+      dq_dk_dv_arguments<kHeadDim>(p, mask, t, share),
       p.alibi ? t.slopes : nullptr,
       static_cast<int>(Mask(mask, p.seqlen_q, p.seqlen_k).diagonal()),
       p.softcap > 0.0F ? 2.0F * p.scale * kLog2E / p.softcap : 0.0F,
@@ -23,7 +24,7 @@ void launch_with(const Problem& p, const MaskRule& mask, const DeviceTensors& t,
       PhiloxKeys(p.dropout.seed),
       p.softcap > 0.0F,
       p.dropout.probability > 0.0F};
-  launch_dq_dk_dv_kernel<kHeadDim>(dq_dk_dv_kernel<T, kHeadDim, Staircase, false, kFeatures>, p, mask,
+  launch_dq_dk_dv_kernel<kHeadDim>(dq_dk_dv_kernel<T, kHeadDim, Staircase, false, kFeatures>, share,
                                    arguments, stream);
 }
 

@@ -50,14 +50,20 @@ __device__ __forceinline__ void init_turns(Shared& shared) {
   }
 }
 
-/// The counter of the tile of visit `visit`.
+/// A visited tile of queries, of its head, and its counter.
+struct Turn {
+  int tile;
+  unsigned* counter;
+};
+
 template <int kHeadDim>
-__device__ __forceinline__ unsigned* turn_of_visit(const DqDkDvArguments<kHeadDim>& a, const Walk& walk,
-                                                   int visit, int& tile) {
+__device__ __forceinline__ Turn turn_of_visit(const DqDkDvArguments<kHeadDim>& a, const Walk& walk,
+                                              int visit) {
   const int tiles_a_head = walk.end_tile - walk.first_tile;
   const int member = visit / tiles_a_head;
-  tile = walk.end_tile - 1 - (visit - member * tiles_a_head);
-  return a.turns + walk.plane_tile + (walk.head_k * a.group_size + member) * a.planes.tiles + tile;
+  const int tile = walk.end_tile - 1 - (visit - member * tiles_a_head);
+  const int head = walk.head_k * a.group_size + member;
+  return {tile, a.turns + walk.plane_tile + head * a.planes.tiles + tile};
 }
 
 /// The thread that waits for turns.
@@ -66,10 +72,9 @@ __device__ __forceinline__ void await_turns(const DqDkDvArguments<kHeadDim>& a,
                                             SharedMemory<kHeadDim>& shared) {
   const Walk& walk = shared.walk;
   for (int v = 0; v < walk.tiles; ++v) {
-    int tile = 0;
-    const unsigned* const turn = turn_of_visit(a, walk, v, tile);
-    if (tile < walk.before_end_tile) {
-      while (load_acquire(turn) != static_cast<unsigned>(walk.before + 1)) {
+    const Turn turn = turn_of_visit(a, walk, v);
+    if (turn.tile < walk.before_end_tile) {
+      while (load_acquire(turn.counter) != static_cast<unsigned>(walk.before + 1)) {
       }
     }
     if (v >= kTurns) {
@@ -87,10 +92,9 @@ __device__ __forceinline__ void pass_turns(const DqDkDvArguments<kHeadDim>& a, S
   const Walk& walk = shared.walk;
   const auto own = static_cast<unsigned>(walk.first_key / Tiling<kHeadDim>::kN + 1);
   for (int v = first_visit; v < walk.tiles; v += 2) {
-    int tile = 0;
-    unsigned* const turn = turn_of_visit(a, walk, v, tile);
+    unsigned* const counter = turn_of_visit(a, walk, v).counter;
     barrier_wait(shared.turn_done[v % kTurns], static_cast<unsigned>(v / kTurns % 2));
-    fence_and_store(turn, own);
+    fence_and_store(counter, own);
     barrier_arrive(shared.turn_given[v % kTurns]);
   }
 }
