@@ -8,7 +8,8 @@ def agreeing(row, our_call, calls):
     Failure 1 where no peer has ours."""
     from peers.errors import distance
 
-    errors = {name: distance(our_call(), call()) for name, call in calls.items()}
+    gradients = our_call()
+    errors = {name: distance(gradients, call()) for name, call in calls.items()}
     agreed = {name: call for name, call in calls.items() if errors[name] <= AGREEMENT}
     if not agreed:
         texts = [f"{name}'s by {error:.3e}" for name, error in errors.items()]
