@@ -86,6 +86,7 @@ class FamilyTest : public testing::TestWithParam<Device> {
       for (const Layout layout : layouts) {
         problem.layout = layout;
         const std::string where = description_of(problem, mask);
+        ASSERT_EQ(complaint_about(problem).value_or(""), "") << where;
         const auto session = computed(problem, mask, fill);
         for (const TensorId id : outputs_of(problem)) expect_in_budget(*session, id, reference, where);
         EXPECT_TRUE(session->damaged_guards().empty()) << where;
