@@ -14,7 +14,7 @@ void enqueue_stages(const Problem& problem, const Family& family, const MaskRule
                     const DeviceTensors& tensors, hipStream_t stream, const After& after) {
   family.zero_dq(problem, tensors, stream);
   after();
-  family.dot_do_o(problem, tensors, stream);
+  family.dot_do_o(problem, rule, tensors, stream);
   after();
   family.dq_dk_dv(problem, rule, tensors, stream);
   after();

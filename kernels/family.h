@@ -60,8 +60,9 @@ class Family {
                        hipStream_t stream) const = 0;
   /// Zeroes what stage 2 adds dQ into, unless stage 1 does.
   virtual void zero_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const = 0;
-  /// Stage 1: D, and dSink.
-  virtual void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const = 0;
+  /// Stage 1: D, dSink, and what stage 2 wants prepared.
+  virtual void dot_do_o(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
+                        hipStream_t stream) const = 0;
   /// Stage 2: dK, dV, dBias, and dQ added into what zero_dq or stage 1 zeroed.
   virtual void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                         hipStream_t stream) const = 0;

@@ -1,13 +1,14 @@
 // Backward stage 1:  D[row] = sum over the columns of dO[row] * O[row], and what stage 2 wants prepared:
-// LSE in base 2, both padded to whole tiles of queries, and zeros in the accumulator of dQ and in the sums of
-// shared tiles.
+// LSE in base 2, both padded to whole tiles of queries, the plan of its walks (plan.h), and zeros in the
+// accumulator of dQ and in the sums of shared tiles.
 //
 // Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one
 // coalesced access a row, and add up by shuffles; the same threads zero the row's part of the accumulator.
-// Blocks after those of the rows zero the sums, and one counts the tiles of keys before sequences. The last
-// rows come first, so that the L2 cache still holds the zeros that stage 2 adds to first.
+// Blocks before those of the rows write the plan, blocks after them zero the sums. The last rows come first,
+// so that the L2 cache still holds the zeros that stage 2 adds to first.
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
+#include "kernels/hopper/plan.h"
 #include "kernels/hopper/ptx/dependence.h"
 #include "kernels/unroll.h"
 
@@ -29,7 +30,8 @@ struct DotDoOArguments {
   float d_factor;
   int hdim_v;
   int rows_of_plane;
-  Planes<Tiling<kHeadDim>::kM> planes;
+  Plan<kHeadDim> plan;
+  int plan_blocks;
   int row_blocks;
 };
 
@@ -38,27 +40,44 @@ template <class T, int kHeadDim>
 inline constexpr int kSharers =
     (Tiling<kHeadDim>::kHdimV == 192 ? 256 : Tiling<kHeadDim>::kHdimV) / Pack<T>::kSize;
 
+/// Block `block` of plan_blocks writes its part of the plan; in group mode there is one.
+template <int kHeadDim, bool kGrouped>
+__device__ __forceinline__ void write_plan(const Plan<kHeadDim>& plan, int block) {
+  if (kGrouped) {
+    if (threadIdx.x < 32) {
+      write_tiles_before(plan.key_tiles_before, plan.planes.count, [&](int n) {
+        return static_cast<int>(divided_up(plan.planes.sequences[n].seqlen_k, Tiling<kHeadDim>::kN));
+      });
+    }
+    __syncthreads();
+  }
+  const int stride = kGrouped ? kThreads : plan.tiles;
+  for (int tile = block * kThreads + static_cast<int>(threadIdx.x); tile < plan.tiles; tile += stride) {
+    write_walks<kGrouped>(plan, tile);
+  }
+}
+
 template <class T, int kHeadDim, bool kGrouped>
-__global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, kHeadDim> a) {
+__global__ __launch_bounds__(kThreads) void dot_do_o_kernel(
+    const __grid_constant__ DotDoOArguments<T, kHeadDim> a) {
   follow_launch_before();
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kSharers = hopper::kSharers<T, kHeadDim>;
   constexpr int kRows = kThreads / kSharers;             // of a block
   constexpr int kBlocks = Tiling<kHeadDim>::kM / kRows;  // of a tile
-  const int block = a.row_blocks - 1 - static_cast<int>(blockIdx.x);
+  if (static_cast<int>(blockIdx.x) < a.plan_blocks) {
+    write_plan<kHeadDim, kGrouped>(a.plan, static_cast<int>(blockIdx.x));
+    return;
+  }
+  const int block = a.row_blocks - 1 - (static_cast<int>(blockIdx.x) - a.plan_blocks);
   if (block < 0) {
     const std::int64_t quad = static_cast<std::int64_t>(-1 - block) * kThreads + threadIdx.x;
     if (quad < a.scratch.zeroed / 4) reinterpret_cast<float4*>(a.scratch.sums)[quad] = float4{};
-    if (kGrouped && blockIdx.x == gridDim.x - 1 && threadIdx.x < 32) {
-      write_tiles_before(a.scratch.key_tiles_before, a.planes.count, [&](int n) {
-        return static_cast<int>(divided_up(a.planes.sequences[n].seqlen_k, Tiling<kHeadDim>::kN));
-      });
-    }
     return;
   }
   const int sharer = static_cast<int>(threadIdx.x) % kSharers;
   const int row_of_block = static_cast<int>(threadIdx.x) / kSharers;
-  const QueryTile tile = a.planes.template query_tile<kGrouped>(block / kBlocks);
+  const QueryTile tile = a.plan.planes.template query_tile<kGrouped>(block / kBlocks);
   const int query = tile.first_query + block % kBlocks * kRows + row_of_block;
   const int row = tile.place + query;
   const bool exists = query < tile.seqlen_q;
@@ -93,16 +112,37 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(DotDoOArguments<T, k
   }
 }
 
+template <int kHeadDim>
+Plan<kHeadDim> plan_of(const Problem& p, const MaskRule& mask, const DeviceTensors& t,
+                       const Scratch& scratch) {
+  const ShareOut share = share_out_of<kHeadDim>(p, mask);
+  const std::int64_t key_tiles = divided_up(p.seqlen_k, Tiling<kHeadDim>::kN);
+  return {scratch.plan,
+          scratch.key_tiles_before,
+          planes_of<kHeadDim>(p, t),
+          mask,
+          static_cast<int>(share.owned + share.shared),
+          static_cast<int>(key_tiles),
+          static_cast<int>(p.nhead_k),
+          static_cast<int>(p.group_size()),
+          static_cast<int>(share.owned),
+          static_cast<int>(share.parts),
+          p.deterministic ? static_cast<int>(divided_up(processors(), key_tiles)) : 1,
+          p.deterministic};
+}
+
 }  // namespace
 
-void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
+void launch_dot_do_o(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
   with_types(p, [&]<class T, int kHeadDim>() {
     constexpr int kRows = kThreads / kSharers<T, kHeadDim>;
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
     const std::int64_t row_blocks = padded_rows<kHeadDim>(p) / kRows;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
     const Factors factors(p);
-    const std::int64_t blocks = row_blocks + divided_up(scratch.zeroed / 4, kThreads) + (p.grouped() ? 1 : 0);
+    const Plan<kHeadDim> plan = plan_of<kHeadDim>(p, mask, t, scratch);
+    const std::int64_t plan_blocks = p.grouped() ? 1 : divided_up(plan.tiles, kThreads);
+    const std::int64_t blocks = plan_blocks + row_blocks + divided_up(scratch.zeroed / 4, kThreads);
     const DotDoOArguments<T, kHeadDim> arguments = {static_cast<const T*>(t.d_o),
                                                     static_cast<const T*>(t.o),
                                                     t.lse,
@@ -114,7 +154,8 @@ void launch_dot_do_o(const Problem& p, const DeviceTensors& t, hipStream_t strea
                                                     factors.d,
                                                     static_cast<int>(p.hdim_v),
                                                     static_cast<int>(device_rows_q(p)),
-                                                    planes_of<kHeadDim>(p, t),
+                                                    plan,
+                                                    static_cast<int>(plan_blocks),
                                                     static_cast<int>(row_blocks)};
     launch(p.grouped() ? dot_do_o_kernel<T, kHeadDim, true> : dot_do_o_kernel<T, kHeadDim, false>, blocks,
            kThreads, 0, stream, arguments);

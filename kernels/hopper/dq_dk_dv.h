@@ -35,9 +35,11 @@
 #include <type_traits>
 
 #include "kernels/hopper/featured_scores.h"
+#include "kernels/hopper/load.h"
 #include "kernels/hopper/ptx/dependence.h"
 #include "kernels/hopper/ptx/wgmma.h"
 #include "kernels/hopper/scores.h"
+#include "kernels/hopper/seen.h"
 #include "kernels/hopper/sums.h"
 #include "kernels/hopper/tile_out.h"
 #include "kernels/hopper/turns.h"
@@ -98,11 +100,56 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
   return true;
 }
 
-/// One warpgroup's part in stage 2: S, dP, dV and dK of keys 64 kHalf to 64 kHalf + 63 of the tile, and its
-/// half of dQ; under a mask of type M.
+/// dK = dV = 0 for half kHalf of a walk's keys, which no query sees; by way of the half's rows of V's place.
+template <int kHeadDim, int kHalf>
+__device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
+                                            SharedMemory<kHeadDim>& shared) {
+  using Tile = Tiling<kHeadDim>;
+  constexpr int kBytes = 64 * kPanelRowBytes;
+  std::byte* const zeros = shared.v + kHalf * kBytes;
+  const int thread = thread_of_warpgroup();
+  for (int i = thread; i < kBytes / 16; i += kWarpgroup) reinterpret_cast<uint4*>(zeros)[i] = uint4{};
+  fence_async_proxy();
+  named_barrier<kWarpgroup, 2 + kHalf>();
+  if (thread != 0) return;
+  const Walk walk = shared.walk;
+  const int row = walk.first_key + kHalf * 64;
+  for (int p = 0; p < Tile::kQPanels; ++p) {
+    store_tile(a.dk, p * kPanelColumns, row, walk.head_k, walk.keys, zeros);
+  }
+  for (int p = 0; p < Tile::kVPanels; ++p) {
+    store_tile(a.dv, p * kPanelColumns, row, walk.head_k, walk.keys, zeros);
+  }
+  store_commit_and_wait_for_reads();
+}
+
+/// Calls body(n) for each of the block's walks that visits tiles, walk n of the block; both multiplying
+/// warpgroups do, each for its half of the keys or of the work. Under a mask of type M.
+template <class M, int kHalf, int kHeadDim, class Body>
+__device__ __forceinline__ void for_walks(const DqDkDvArguments<kHeadDim>& a, SharedMemory<kHeadDim>& shared,
+                                          const Body& body) {
+  for (unsigned n = 0;; ++n) {
+    barrier_wait(shared.walk_full, n % 2);
+    if (shared.ends) return;
+    barrier_wait(shared.k_full, n % 2);
+    barrier_wait(shared.v_full, n % 2);
+    if (shared.walk.tiles > 0) {
+      body(n);
+    } else {
+      if (thread_of_warpgroup() % 32 == 0) barrier_arrive(shared.k_empty);
+      if (shared.walk.parts == 0 && kHalf * 64 < Tiling<kHeadDim>::kN)
+        store_zeros<kHeadDim, kHalf>(a, shared);
+    }
+    if (thread_of_warpgroup() == 0) barrier_arrive(shared.walk_empty);
+  }
+}
+
+/// One warpgroup's part in a walk, the block's n-th: S, dP, dV and dK of keys 64 kHalf to 64 kHalf + 63 of
+/// the tile, and its half of dQ; under a mask of type M.
 template <class T, int kHeadDim, class M, bool kOrdered, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate(const typename Scores::Arguments& a,
-                                              SharedMemory<kHeadDim>& shared) {
+                                              SharedMemory<kHeadDim>& shared, unsigned n,
+                                              Progress<kHeadDim, kOrdered>& progress) {
   using Tile = Tiling<kHeadDim>;
   constexpr int kM = Tile::kM;
   constexpr bool kReadsAhead = kHeadDim == 128;  // hdim 64 has no registers left for it
@@ -114,17 +161,14 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread() % 32; };
   const int tiles = shared.walk.tiles;
   const auto dq_of_visit = [&](int t) {
-    return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t & 7]) * Tile::kQueryTileElements +
+    return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[n % 2][t % 8]) * Tile::kQueryTileElements +
            kHalf * (Tile::kQueryTileElements / 2) + 4 * thread_of_warpgroup();
   };
+  auto& [ring, ds_out, ds_in, turns] = progress;  // ds_in: two tiles behind
 
   float dk[kHeadDim / 2];
   float dv[kHeadDim / 2];
-  Ring<Tile::kStages> ring;
-  Ring<Tile::kDsStages> ds_out;
-  Ring<Tile::kDsStages> ds_in;  // two tiles behind
-  barrier_wait(shared.k_full, 0);
-  barrier_wait(shared.v_full, 0);
+  note_seen<M, kHalf>(a, shared);
   if (kHalf == 1) named_barrier<2 * kWarpgroup, 1>();
 
   int t = 0;
@@ -143,12 +187,12 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float2 rows[kM / 8];
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     const int first_query = shared.first_query[stage];
-    const bool hides = hides_some<M>(shared, first_query);
+    const bool hides = hides_some<M, kHalf>(shared, first_query);
     products_wait<1>();
     products_finished(s);
     if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     scores.exponentiate(a, s, rows);
-    if (hides) hide_unseen<M>(s, shared, 64 * kHalf, first_query, lane(), scores.hidden(a));
+    if (hides) hide_unseen<M, kHalf>(s, shared, first_query, lane(), scores.hidden(a));
 
     // dS of dP
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
@@ -185,9 +229,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (t > 1) {
       if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
-      Turns<kOrdered>::take(shared, t - 2);
+      turns.take(shared, t - 2);
       add_sums(dq_sums, dq);
-      Turns<kOrdered>::give(shared, t - 2);
+      turns.give(shared, t - 2);
     }
     __syncwarp();
     ring.advance();
@@ -201,20 +245,26 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     multiply_dq<T, kHeadDim, kHalf>(dq, shared.ds[ds_in.stage], shared.k);
     products_wait<0>();
     products_finished(dq);
-    Turns<kOrdered>::take(shared, t);
+    if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+    if (t == tiles - 1 && lane() == 0) barrier_arrive(shared.k_empty);
+    turns.take(shared, t);
     add_sums(dq_of_visit(t), dq);
-    Turns<kOrdered>::give(shared, t);
+    turns.give(shared, t);
     ds_in.advance();
   }
+  turns.walk_ends(tiles);
 
   if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread())) return;
-  // V's rows were this warpgroup's alone; Q's stages are free when both have come here.
+  // V's rows were this warpgroup's alone. dK leaves by a buffer of dS; there are two at least which dQ has
+  // been made of, and nobody writes dS before the next walk's V has come.
+  Ring<Tile::kDsStages> free_ds = ds_out;
+  if (kHalf == 1) free_ds.advance();
+  barrier_wait(shared.ds_empty[free_ds.stage], free_ds.parity ^ 1);
   std::byte* const dv_out = shared.v + kRowsBefore;
-  std::byte* const dk_out = shared.q[0] + kHalf * Tile::kQPanels * 64 * kPanelRowBytes;
-  static_assert(2 * Tile::kQPanels * 64 * kPanelRowBytes <= sizeof(shared.q));
+  std::byte* const dk_out = shared.ds[free_ds.stage];
+  static_assert(Tile::kQPanels * 64 * kPanelRowBytes <= Tile::kDsTileBytes && Tile::kDsStages >= 3);
   const float dv_factor = Scores::dv_factor(a);
   tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, matrix_row);
-  named_barrier<2 * kWarpgroup, 1>();
   tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row);
   named_barrier<kWarpgroup, 2 + kHalf>();
   if (thread() == 0) {
@@ -229,28 +279,42 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   }
 }
 
-/// dK = dV = 0 for keys that no query sees.
-template <int kHeadDim>
-__device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
-                                            SharedMemory<kHeadDim>& shared) {
+/// All of a multiplying warpgroup's part in the block's walks.
+template <class T, int kHeadDim, class M, bool kOrdered, class Scores, int kHalf>
+__device__ __forceinline__ void differentiate_walks(const typename Scores::Arguments& a,
+                                                    SharedMemory<kHeadDim>& shared) {
+  Progress<kHeadDim, kOrdered> progress;
+  for_walks<M, kHalf>(a, shared, [&](unsigned n) {
+    if constexpr (!Tiling<kHeadDim>::kWide)
+      differentiate<T, kHeadDim, M, kOrdered, Scores, kHalf>(a, shared, n, progress);
+    else if constexpr (kHalf == 0)
+      differentiate_values<T, kHeadDim, M, kOrdered>(a, shared, n, progress);
+    else
+      differentiate_keys<T, kHeadDim, kOrdered>(a, shared, n, progress);
+  });
+}
+
+template <bool kOrdered, int kHeadDim>
+__device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
-  for (int i = static_cast<int>(threadIdx.x); i < 64 * kPanelRowBytes / 16;
-       i += static_cast<int>(blockDim.x)) {
-    reinterpret_cast<uint4*>(shared.v)[i] = uint4{};
+  constexpr unsigned kWarps = 8;  // that multiply
+  barrier_init(shared.walk_full, 1);
+  barrier_init(shared.walk_empty, kOrdered ? 2 + 3 : 2);  // the threads of turns.h too
+  barrier_init(shared.k_full, 1);
+  barrier_init(shared.k_empty, kWarps);
+  barrier_init(shared.v_full, 1);
+  for (int s = 0; s < Tile::kStages; ++s) {
+    barrier_init(shared.query_full[s], 1);
+    barrier_init(shared.query_empty[s], kWarps);
   }
-  fence_async_proxy();
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  const Walk walk = shared.walk;
-  for (int row = 0; row < Tile::kN; row += 64) {
-    for (int p = 0; p < Tile::kQPanels; ++p) {
-      store_tile(a.dk, p * kPanelColumns, walk.first_key + row, walk.head_k, walk.keys, shared.v);
-    }
-    for (int p = 0; p < Tile::kVPanels; ++p) {
-      store_tile(a.dv, p * kPanelColumns, walk.first_key + row, walk.head_k, walk.keys, shared.v);
-    }
+  for (int s = 0; s < Tile::kDsStages; ++s) {
+    barrier_init(shared.ds_full[s], Tile::kWide ? kWarps / 2 : kWarps);
+    barrier_init(shared.ds_empty[s], kWarps);
   }
-  store_commit_and_wait_for_reads();
+  if (kOrdered) init_turns(shared);
+  shared.ends = false;
+  shared.loading_ring = {};
+  fence_barrier_init();
 }
 
 /// M: Staircase, or Mask for the masks that are none; kOrdered: whether dQ's additions are, see turns.h;
@@ -264,62 +328,22 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);
-  Walk walk;
-  if (threadIdx.x < 32) walk = walk_of_block<M, kOrdered>(a);
-  if (threadIdx.x == 0) {
-    shared.walk = walk;
-    barrier_init(shared.k_full, 1);
-    barrier_init(shared.v_full, 1);
-    for (int s = 0; s < Tile::kStages; ++s) {
-      barrier_init(shared.query_full[s], 1);
-      barrier_init(shared.query_empty[s], 8);  // a lane of each multiplying warp
-    }
-    for (int s = 0; s < Tile::kDsStages; ++s) {
-      barrier_init(shared.ds_full[s], Tile::kWide ? 4 : 8);
-      barrier_init(shared.ds_empty[s], 8);
-    }
-    if (kOrdered) init_turns(shared);
-    fence_barrier_init();
-    if (walk.tiles > 0) load_first_tiles<Scores::kNeedsHead, kHeadDim>(a, shared, walk);
-  }
+  if (threadIdx.x == 0) init_barriers<kOrdered>(shared);
   __syncthreads();
-  if (threadIdx.x < Tile::kN) {
-    const int key = shared.walk.first_key + static_cast<int>(threadIdx.x);
-    const M mask = mask_of<M>(a, shared.walk);
-    const Range queries = key < shared.walk.seqlen_k ? mask.visible_queries(key) : Range{kNobody, 0};
-    const auto first = static_cast<int>(queries.begin);
-    const auto end = static_cast<int>(queries.end);
-    shared.first_seen_by[threadIdx.x] = first;
-    if (!std::is_same_v<M, Staircase>) shared.end_seen_by[threadIdx.x] = end;
-    // The later a key, the later it is seen, and the later no more.
-    if (threadIdx.x == Tile::kN - 1) shared.all_seen_by = first;
-    if (threadIdx.x == 0) shared.end_all_seen_by = end;
-  }
-  __syncthreads();
-  if (shared.walk.tiles == 0) {
-    if (shared.walk.parts == 0) store_zeros<kHeadDim>(a, shared);
-    return;
-  }
 
   const int warpgroup = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
     give_registers<24>();
-    if (threadIdx.x == 0) load_tiles<Scores::kNeedsHead, kHeadDim>(a, shared);
+    if (threadIdx.x < 32) load_walks<Scores::kNeedsHead, kHeadDim>(a, shared);
     if (kOrdered && threadIdx.x == 32) await_turns<kHeadDim>(a, shared);
     if (kOrdered && threadIdx.x == 64) pass_turns<kHeadDim>(a, shared, 0);
     if (kOrdered && threadIdx.x == 96) pass_turns<kHeadDim>(a, shared, 1);
   } else if (warpgroup == 1) {
     take_registers<240>();
-    if constexpr (Tile::kWide)
-      differentiate_values<T, kHeadDim, M, kOrdered>(a, shared);
-    else
-      differentiate<T, kHeadDim, M, kOrdered, Scores, 0>(a, shared);
+    differentiate_walks<T, kHeadDim, M, kOrdered, Scores, 0>(a, shared);
   } else {
     take_registers<240>();
-    if constexpr (Tile::kWide)
-      differentiate_keys<T, kHeadDim, kOrdered>(a, shared);
-    else
-      differentiate<T, kHeadDim, M, kOrdered, Scores, 1>(a, shared);
+    differentiate_walks<T, kHeadDim, M, kOrdered, Scores, 1>(a, shared);
   }
 }
 

@@ -136,7 +136,7 @@ class FeaturedScores {
     const int query = shared.first_query[stage] + 2 * (lane % 4);
     const int first_of_warp = first_key + thread / 32 * 16;
     if constexpr (kSlopes) {
-      const int head_q = head - shared.walk.queries.outer * a.nhead_k * a.group_size;
+      const int head_q = head - shared.walk.queries.outer * a.nhead_q;
       slope_ = a.slopes == nullptr ? 0.0F : kLog2E * __ldg(a.slopes + head_q);
       distance_ = slope_ * static_cast<float>(query + a.diagonal - first_of_warp - lane / 4);
     }

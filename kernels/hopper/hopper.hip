@@ -95,8 +95,9 @@ class HopperFamily final : public Family {
   }
   void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
                hipStream_t /*stream*/) const override {}
-  void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
-    launch_dot_do_o(problem, tensors, stream);
+  void dot_do_o(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
+                hipStream_t stream) const override {
+    launch_dot_do_o(problem, mask, tensors, stream);
     if (problem.sink) simt::launch_dsink(problem, tensors, stream);
   }
   void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,

@@ -8,13 +8,15 @@
 #include "kernels/hopper/share_out.h"
 #include "kernels/hopper/staircase.h"
 #include "kernels/hopper/tiling.h"
+#include "kernels/hopper/walk.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 /// Under a Staircase, in batch mode.
 void launch_forward(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                     hipStream_t stream);
-void launch_dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream);
+void launch_dot_do_o(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
+                     hipStream_t stream);
 void launch_dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                      hipStream_t stream);
 /// Of scores with a soft-cap, ALiBi or dropout: of head dimensions up to 128, under a Staircase, in batch
@@ -25,11 +27,13 @@ void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hip
 
 /// The parts of scratch, from stage 1 to stage 2; rows are padded to whole tiles of queries.
 struct Scratch {
+  Walk* plan = nullptr;       // [walks], see plan.h
   float* lse_log2 = nullptr;  // [planes, plane_tiles, kM]: LSE log2 e - Factors::lse_less; +infinity where P
                               // is to be 0: in rows that see no key, and in those past seqlen_q
   float* d = nullptr;         // [planes, plane_tiles, kM]: D Factors::d; 0 past seqlen_q
   float* sums = nullptr;      // [shared key tiles, kKeyTileElements]: dK / scale and dV; zero before stage 2
   unsigned* arrivals = nullptr;     // [shared key tiles]: blocks that have added; zero before stage 2
+  unsigned* walks_taken = nullptr;  // zero before stage 2
   unsigned* turns = nullptr;        // [planes, plane_tiles] of a deterministic problem; zero before stage 2
   std::int64_t zeroed = 0;          // floats and counters from sums on, a multiple of 4
   int* key_tiles_before = nullptr;  // [batch] in group mode: tiles of keys of a head before each sequence
@@ -48,23 +52,40 @@ ShareOut share_out_of(const Problem& problem) {
                    processors());
 }
 
+/// Whether every query of the problem is known to see every key.
+inline bool all_see_all(const Problem& p, const MaskRule& rule) {
+  if (p.grouped() || rule.documents > 0) return false;
+  const Mask mask(rule, p.seqlen_q, p.seqlen_k);
+  const Range all = {0, p.seqlen_k};
+  return mask.visible_keys(0) == all && mask.visible_keys(p.seqlen_q - 1) == all;
+}
+
+template <int kHeadDim>
+ShareOut share_out_of(const Problem& p, const MaskRule& mask) {
+  return for_walks(share_out_of<kHeadDim>(p), all_see_all(p, mask));
+}
+
 /// Where the parts begin in the family's scratch, which starts at `start`.
 template <int kHeadDim>
 Scratch scratch_of(const Problem& problem, void* start) {
   const std::int64_t rows = padded_rows<kHeadDim>(problem);
-  const std::int64_t shared = share_out_of<kHeadDim>(problem).shared;
+  const ShareOut share = share_out_of<kHeadDim>(problem);
+  const std::int64_t shared = share.shared;
   const std::int64_t sums = shared * Tiling<kHeadDim>::kKeyTileElements;
   Scratch scratch;
   const std::int64_t turns = problem.deterministic ? all_query_tiles<kHeadDim>(problem) : 0;
-  scratch.zeroed = sums + divided_up(shared + turns, 4) * 4;
+  scratch.zeroed = sums + divided_up(shared + 1 + turns, 4) * 4;
   const std::int64_t table = problem.grouped() ? problem.batch : 0;
-  scratch.bytes = (2 * rows + scratch.zeroed + table) * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t plan = share.walks() * static_cast<std::int64_t>(sizeof(Walk));
+  scratch.bytes = plan + (2 * rows + scratch.zeroed + table) * static_cast<std::int64_t>(sizeof(float));
   if (start == nullptr) return scratch;
-  scratch.lse_log2 = static_cast<float*>(start);
+  scratch.plan = static_cast<Walk*>(start);
+  scratch.lse_log2 = reinterpret_cast<float*>(scratch.plan + share.walks());
   scratch.d = scratch.lse_log2 + rows;
   scratch.sums = scratch.d + rows;
   scratch.arrivals = reinterpret_cast<unsigned*>(scratch.sums + sums);
-  if (turns > 0) scratch.turns = scratch.arrivals + shared;
+  scratch.walks_taken = scratch.arrivals + shared;
+  if (turns > 0) scratch.turns = scratch.walks_taken + 1;
   scratch.key_tiles_before = reinterpret_cast<int*>(scratch.sums + scratch.zeroed);
   return scratch;
 }

@@ -4,8 +4,6 @@
 #include <hip/hip_runtime.h>
 #include <matrix_core.h>
 
-#include <type_traits>
-
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/ptx/wgmma.h"
 #include "kernels/hopper/walk.h"
@@ -34,13 +32,6 @@ __device__ __forceinline__ void multiply_scores(float (&scores)[Tiling<kHeadDim>
   products_commit();
 }
 
-/// Whether a tile's scores are not all seen, under a mask of type M.
-template <class M, int kHeadDim>
-__device__ __forceinline__ bool hides_some(const SharedMemory<kHeadDim>& shared, int first_query) {
-  return first_query < shared.all_seen_by ||
-         (!std::is_same_v<M, Staircase> && first_query + Tiling<kHeadDim>::kM > shared.end_all_seen_by);
-}
-
 /// P = exp2(scale_log2 S - LSE log2 e) in the place of S; `rows` are what read_rows has read.
 template <int kM>
 __device__ __forceinline__ void exponentiate(float (&s)[kM / 2], const float2 (&rows)[kM / 8],
@@ -51,37 +42,6 @@ __device__ __forceinline__ void exponentiate(float (&s)[kM / 2], const float2 (&
     s[4 * j + 1] = exp2_approximate(s[4 * j + 1] * scale_log2 - rows[j].y);
     s[4 * j + 2] = exp2_approximate(s[4 * j + 2] * scale_log2 - rows[j].x);
     s[4 * j + 3] = exp2_approximate(s[4 * j + 3] * scale_log2 - rows[j].y);
-  }
-}
-
-/// P = `hidden`, or what stands in P's place, where a mask of type M hides it; first_key is the warpgroup's
-/// first in the tile.
-template <class M, int kHeadDim>
-__device__ __forceinline__ void hide_unseen(float (&p)[Tiling<kHeadDim>::kM / 2],
-                                            const SharedMemory<kHeadDim>& shared, int first_key,
-                                            int first_query, int lane, float hidden = 0.0F) {
-  constexpr int kM = Tiling<kHeadDim>::kM;
-  const int row = thread_of_warpgroup();
-  const int key = first_key + row / 32 * 16 + row % 32 / 4;
-  const int from0 = shared.first_seen_by[key] - first_query - 2 * (lane % 4);
-  const int from8 = shared.first_seen_by[key + 8] - first_query - 2 * (lane % 4);
-  FMHA_BWD_UNROLL
-  for (int j = 0; j < kM / 8; ++j) {
-    if (8 * j < from0) p[4 * j] = hidden;
-    if (8 * j + 1 < from0) p[4 * j + 1] = hidden;
-    if (8 * j < from8) p[4 * j + 2] = hidden;
-    if (8 * j + 1 < from8) p[4 * j + 3] = hidden;
-  }
-  if constexpr (!std::is_same_v<M, Staircase>) {
-    const int end0 = shared.end_seen_by[key] - first_query - 2 * (lane % 4);
-    const int end8 = shared.end_seen_by[key + 8] - first_query - 2 * (lane % 4);
-    FMHA_BWD_UNROLL
-    for (int j = 0; j < kM / 8; ++j) {
-      if (8 * j >= end0) p[4 * j] = hidden;
-      if (8 * j + 1 >= end0) p[4 * j + 1] = hidden;
-      if (8 * j >= end8) p[4 * j + 2] = hidden;
-      if (8 * j + 1 >= end8) p[4 * j + 3] = hidden;
-    }
   }
 }
 

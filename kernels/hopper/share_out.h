@@ -18,7 +18,7 @@ struct ShareOut {
   std::int64_t shared = 0;  // tiles after those
   std::int64_t parts = 1;   // blocks of a shared tile
 
-  std::int64_t blocks() const { return owned + shared * parts; }
+  std::int64_t walks() const { return owned + shared * parts; }
 };
 
 /// For `tiles` tiles of keys, each walked over by up to `walk` tiles of queries, on `processors`

@@ -25,6 +25,7 @@
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/ptx/wgmma.h"
 #include "kernels/hopper/scores.h"
+#include "kernels/hopper/seen.h"
 #include "kernels/hopper/sums.h"
 #include "kernels/hopper/tile_out.h"
 #include "kernels/hopper/turns.h"
@@ -93,44 +94,51 @@ __device__ __forceinline__ void pack_scores(std::uint32_t (&words)[4][4], const 
   for (int i = 0; i < 16; ++i) words[i / 4][i % 4] = pack<T>(scores[2 * i], scores[2 * i + 1]);
 }
 
-/// The thread's place in half kHalf of dQ's accumulator, of the tile of visit t.
+/// The thread's place in half kHalf of dQ's accumulator, of the tile of visit t of walk n.
 template <int kHalf, int kHeadDim>
 __device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
-                                              const SharedMemory<kHeadDim>& shared, int t) {
+                                              const SharedMemory<kHeadDim>& shared, unsigned n, int t) {
   constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
-  return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[t & 7]) * kElements +
+  return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[n % 2][t % 8]) * kElements +
          kHalf * (kElements / 2) + 4 * thread_of_warpgroup();
 }
 
-/// A warpgroup's half of dQ of the last visit, for which nothing has come after.
-template <class T, bool kOrdered, int kHalf, int kHeadDim>
+/// A warpgroup's half of dQ of the last visit, for which nothing has come after. K is free then.
+template <class T, int kHalf, int kHeadDim, bool kOrdered>
 __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
-                                            SharedMemory<kHeadDim>& shared,
-                                            const Ring<Tiling<kHeadDim>::kDsStages>& ring) {
+                                            SharedMemory<kHeadDim>& shared, unsigned n,
+                                            Progress<kHeadDim, kOrdered>& progress) {
+  auto& [ring, ds_out, ds_in, turns] = progress;
   constexpr int kHdimQ = Tiling<kHeadDim>::kHdimQ;
   float dq[kDqColumns<kHdimQ, 0> / 2];
   float more_dq[kDqColumns<kHdimQ, 1> / 2];
-  barrier_wait(shared.ds_full[ring.stage], ring.parity);
-  multiply_dq_part<T, kHeadDim, kHalf, 0>(dq, shared.ds[ring.stage], shared.k);
-  multiply_dq_part<T, kHeadDim, kHalf, 1>(more_dq, shared.ds[ring.stage], shared.k);
+  barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+  multiply_dq_part<T, kHeadDim, kHalf, 0>(dq, shared.ds[ds_in.stage], shared.k);
+  multiply_dq_part<T, kHeadDim, kHalf, 1>(more_dq, shared.ds[ds_in.stage], shared.k);
   products_wait<0>();
   products_finished(dq);
   products_finished(more_dq);
+  if (thread_of_warpgroup() % 32 == 0) {
+    barrier_arrive(shared.ds_empty[ds_in.stage]);
+    barrier_arrive(shared.k_empty);
+  }
+  ds_in.advance();
   const int visit = shared.walk.tiles - 1;
-  float* const dq_sums = dq_of_visit<kHalf>(a, shared, visit);
-  Turns<kOrdered>::take(shared, visit);
+  float* const dq_sums = dq_of_visit<kHalf>(a, shared, n, visit);
+  turns.take(shared, visit);
   add_sums(dq_sums, dq);
   add_sums(dq_sums + 32 * kWarpgroup, more_dq);
-  Turns<kOrdered>::give(shared, visit);
+  turns.give(shared, visit);
+  turns.walk_ends(visit + 1);
 }
 
-/// The sums of dK or dV, which are `before` floats into those of a tile of keys, to their tensor, by way of
-/// `out` in shared memory; of a shared tile only in the last block to come.
-template <class T, int kHalf, int kHeadDim, int kPanels>
+/// The sums of dK or dV, which are `before` floats into those of a tile of keys, to their tensor, panel p by
+/// way of out(p) in shared memory; of a shared tile only in the last walk to come.
+template <class T, int kHalf, int kHeadDim, int kPanels, class Out>
 __device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& a,
                                                SharedMemory<kHeadDim>& shared, float (&sums)[kPanels][32],
                                                int before, float factor, const TensorMap& map,
-                                               std::byte* out) {
+                                               const Out& out) {
   using Tile = Tiling<kHeadDim>;
   const int thread = thread_of_warpgroup();
   const Walk walk = shared.walk;
@@ -146,36 +154,36 @@ __device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& 
   const std::uint32_t matrix_row = matrix_offset(thread / 32, thread % 32);
   FMHA_BWD_UNROLL
   for (int p = 0; p < kPanels; ++p) {
-    tile_from_sums<T, 64>(out + p * Tile::kKeyPanelBytes, 0, sums[p], factor, factor, matrix_row);
+    tile_from_sums<T, 64>(out(p), 0, sums[p], factor, factor, matrix_row);
   }
   named_barrier<kWarpgroup, 2 + kHalf>();
   if (thread == 0) {
     for (int p = 0; p < kPanels; ++p) {
-      store_tile(map, p * kPanelColumns, walk.first_key, walk.head_k, walk.keys,
-                 out + p * Tile::kKeyPanelBytes);
+      store_tile(map, p * kPanelColumns, walk.first_key, walk.head_k, walk.keys, out(p));
     }
     store_commit_and_wait_for_reads();
   }
 }
 
-/// The first warpgroup's part: S, P, dV and the first half of dQ; under a mask of type M.
+/// The first warpgroup's part in a walk, the block's n-th: S, P, dV and the first half of dQ; under a mask of
+/// type M.
 template <class T, int kHeadDim, class M, bool kOrdered>
 __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHeadDim>& a,
-                                                     SharedMemory<kHeadDim>& shared) {
+                                                     SharedMemory<kHeadDim>& shared, unsigned n,
+                                                     Progress<kHeadDim, kOrdered>& progress) {
   using Tile = Tiling<kHeadDim>;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int lane = thread % 32;
   const int tiles = shared.walk.tiles;
   float dv[Tile::kVPanels][32];
-  Ring<Tile::kStages> ring;
-  Ring<Tile::kDsStages> ds_in;  // a tile behind
-  barrier_wait(shared.k_full, 0);
+  auto& [ring, ds_out, ds_in, turns] = progress;  // ds_in: a tile behind
+  note_seen<M, 0>(a, shared);
 
   float s[32];
   float2 lse[8];
-  barrier_wait(shared.query_full[0], 0);
-  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, shared.q[0]);
-  read_rows<64>(lse, shared.lse_log2[0], lane);
+  barrier_wait(shared.query_full[ring.stage], ring.parity);
+  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, shared.q[ring.stage]);
+  read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
   products_wait<0>();
   products_finished(s);
 
@@ -183,10 +191,10 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   do {
     const int stage = ring.stage;
     const int first_query = shared.first_query[stage];
-    const bool hides = hides_some<M>(shared, first_query);
+    const bool hides = hides_some<M, 0>(shared, first_query);
     // P in the place of S
     exponentiate<64>(s, lse, a.scale_log2);
-    if (hides) hide_unseen<M>(s, shared, 0, first_query, lane);
+    if (hides) hide_unseen<M, 0>(s, shared, first_query, lane);
     if (t > 0) named_barrier<2 * kWarpgroup, kPRead>();
     FMHA_BWD_UNROLL
     for (int j = 0; j < 8; ++j) {
@@ -206,14 +214,14 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
     multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k);
     multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k);
-    float* const dq_sums = dq_of_visit<0>(a, shared, t + 7);  // visit t - 1, in a ring of 8
+    float* const dq_sums = dq_of_visit<0>(a, shared, n, t + 7);  // visit t - 1, in a ring of 8
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
     products_wait<1>();
     products_finished(dq);
     if (t > 0) {
-      Turns<kOrdered>::take(shared, t - 1);
+      turns.take(shared, t - 1);
       add_sums(dq_sums, dq);
     }
     const bool goes_on = t + 1 < tiles;
@@ -225,42 +233,40 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
-      Turns<kOrdered>::give(shared, t - 1);
+      turns.give(shared, t - 1);
     }
     __syncwarp();
-    read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
+    if (goes_on) read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
     products_wait<0>();
     products_finished(s);
   } while (++t < tiles);
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kVPanels; ++p) products_finished(dv[p]);
 
-  add_last_dq<T, kOrdered, 0>(a, shared, ds_in);
+  add_last_dq<T, 0>(a, shared, n, progress);
   // V is free: dS of the last tile was made of it.
-  store_key_sums<T, 0>(a, shared, dv, Tile::kN * Tile::kHdimQ, 1.0F, a.dv, shared.v);
+  store_key_sums<T, 0>(a, shared, dv, Tile::kN * Tile::kHdimQ, 1.0F, a.dv,
+                       [&](int p) { return shared.v + p * Tile::kKeyPanelBytes; });
 }
 
-/// The second warpgroup's part: dP, dS, dK and the second half of dQ.
+/// The second warpgroup's part in it: dP, dS, dK and the second half of dQ.
 template <class T, int kHeadDim, bool kOrdered>
 __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDim>& a,
-                                                   SharedMemory<kHeadDim>& shared) {
+                                                   SharedMemory<kHeadDim>& shared, unsigned n,
+                                                   Progress<kHeadDim, kOrdered>& progress) {
   using Tile = Tiling<kHeadDim>;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int lane = thread % 32;
   const std::uint32_t matrix_row = matrix_offset(thread / 32, lane);
   const int tiles = shared.walk.tiles;
   float dk[Tile::kQPanels][32];
-  Ring<Tile::kStages> ring;
-  Ring<Tile::kDsStages> ds_out;
-  Ring<Tile::kDsStages> ds_in;  // a tile behind
-  barrier_wait(shared.k_full, 0);
-  barrier_wait(shared.v_full, 0);
+  auto& [ring, ds_out, ds_in, turns] = progress;  // ds_in: a tile behind
 
   float dp[32];
   float2 d[8];
-  barrier_wait(shared.query_full[0], 0);
-  multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, shared.v, shared.d_o[0]);
-  read_rows<64>(d, shared.d[0], lane);
+  barrier_wait(shared.query_full[ring.stage], ring.parity);
+  multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, shared.v, shared.d_o[ring.stage]);
+  read_rows<64>(d, shared.d[ring.stage], lane);
   products_wait<0>();
   products_finished(dp);
 
@@ -303,14 +309,14 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
     multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k);
     multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k);
-    float* const dq_sums = dq_of_visit<1>(a, shared, t + 7);  // visit t - 1, in a ring of 8
+    float* const dq_sums = dq_of_visit<1>(a, shared, n, t + 7);  // visit t - 1, in a ring of 8
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
     products_wait<1>();
     products_finished(dq);
     if (t > 0) {
-      Turns<kOrdered>::take(shared, t - 1);
+      turns.take(shared, t - 1);
       add_sums(dq_sums, dq);
     }
     const bool goes_on = t + 1 < tiles;
@@ -323,19 +329,28 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
-      Turns<kOrdered>::give(shared, t - 1);
+      turns.give(shared, t - 1);
     }
     __syncwarp();
-    read_rows<64>(d, shared.d[ring.stage], lane);
+    if (goes_on) read_rows<64>(d, shared.d[ring.stage], lane);
     products_wait<0>();
     products_finished(dp);
   } while (++t < tiles);
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kQPanels; ++p) products_finished(dk[p]);
 
-  add_last_dq<T, kOrdered, 1>(a, shared, ds_in);
-  // Q's stages are free: P of the last tile was made of them, and dK by this warpgroup.
-  store_key_sums<T, 1>(a, shared, dk, 0, a.scale, a.dk, shared.q[0]);
+  add_last_dq<T, 1>(a, shared, n, progress);
+  // P's place is free, which this warpgroup has read, and dS's when both have multiplied it by K.
+  Ring<Tile::kDsStages> free_ds = ds_out;
+  for (int i = 0; i < Tile::kDsStages; ++i) {
+    barrier_wait(shared.ds_empty[free_ds.stage], free_ds.parity ^ 1);
+    free_ds.advance();
+  }
+  static_assert(sizeof(shared.p) == 2 * Tile::kKeyPanelBytes &&
+                sizeof(shared.ds[0]) == Tile::kKeyPanelBytes && 2 + Tile::kDsStages >= Tile::kQPanels);
+  store_key_sums<T, 1>(a, shared, dk, 0, a.scale, a.dk, [&](int p) {
+    return p < 2 ? reinterpret_cast<std::byte*>(shared.p) + p * Tile::kKeyPanelBytes : shared.ds[p - 2];
+  });
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

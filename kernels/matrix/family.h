@@ -55,7 +55,8 @@ class MatrixFamily final : public Family {
   void zero_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
     FMHA_BWD_HIP(hipMemsetAsync(tensors.dq_acc, 0, dq_acc_bytes(problem), stream));
   }
-  void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
+  void dot_do_o(const Problem& problem, const MaskRule& /*mask*/, const DeviceTensors& tensors,
+                hipStream_t stream) const override {
     simt::launch_dot_do_o(problem, tensors, stream);
     if (problem.sink) simt::launch_dsink(problem, tensors, stream);
     Traits::prepare_backward(problem, tensors, stream);

@@ -41,7 +41,8 @@ class PlainFamily final : public Family {
   }
   void zero_dq(const Problem& /*problem*/, const DeviceTensors& /*tensors*/,
                hipStream_t /*stream*/) const override {}
-  void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
+  void dot_do_o(const Problem& problem, const MaskRule& /*mask*/, const DeviceTensors& tensors,
+                hipStream_t stream) const override {
     const Arguments arguments = arguments_of(problem, {}, tensors);
     launch_dot_do_o(arguments, stream);
     if (problem.sink) launch_dsink(arguments, stream);

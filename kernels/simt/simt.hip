@@ -50,7 +50,8 @@ class SimtFamily final : public Family {
     void* const sum = adds_into_dq(problem) ? tensors.dq : tensors.dq_acc;
     FMHA_BWD_HIP(hipMemsetAsync(sum, 0, acc_bytes(problem), stream));
   }
-  void dot_do_o(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const override {
+  void dot_do_o(const Problem& problem, const MaskRule& /*mask*/, const DeviceTensors& tensors,
+                hipStream_t stream) const override {
     launch_dot_do_o(problem, tensors, stream);
     if (problem.sink) launch_dsink(problem, tensors, stream);
   }

@@ -13,7 +13,7 @@ TEST(ShareOut, LeavesWholeWavesAlone) {
   const ShareOut share = share_out(3 * kProcessors, 256, kProcessors);
   EXPECT_EQ(share.owned, 3 * kProcessors);
   EXPECT_EQ(share.shared, 0);
-  EXPECT_EQ(share.blocks(), 3 * kProcessors);
+  EXPECT_EQ(share.walks(), 3 * kProcessors);
 }
 
 TEST(ShareOut, SharesTheTilesOfAHalfEmptyLastWave) {
@@ -23,7 +23,7 @@ TEST(ShareOut, SharesTheTilesOfAHalfEmptyLastWave) {
   EXPECT_EQ(share.owned, 15 * kProcessors);
   EXPECT_EQ(share.shared, 68);
   EXPECT_EQ(share.parts, 7);
-  EXPECT_EQ(share.blocks(), 15 * kProcessors + 68 * 7);
+  EXPECT_EQ(share.walks(), 15 * kProcessors + 68 * 7);
   const auto rounds = [&](std::int64_t parts) {
     return (68 * parts + kProcessors - 1) / kProcessors * ((256 + parts - 1) / parts + 5);
   };
@@ -32,7 +32,7 @@ TEST(ShareOut, SharesTheTilesOfAHalfEmptyLastWave) {
 
 TEST(ShareOut, DoesNotShareWalksThatAreAsShortAsABlocksStart) {
   EXPECT_EQ(share_out(2048, 4, kProcessors).parts, 1);
-  EXPECT_EQ(share_out(2048, 1, kProcessors).blocks(), 2048);
+  EXPECT_EQ(share_out(2048, 1, kProcessors).walks(), 2048);
 }
 
 TEST(ShareOut, GivesASmallProblemMoreBlocks) {
@@ -56,11 +56,11 @@ TEST(ShareOut, NeverMakesMorePartsThanThereAreTilesToVisit) {
 TEST(ShareOut, OfWalksOfDifferentLengthsIsForProblemsOfOneWaveOnly) {
   const ShareOut waves = share_out(2048, 64, kProcessors);
   ASSERT_GT(waves.parts, 1);
-  EXPECT_EQ(for_walks(waves, true).blocks(), waves.blocks());
-  EXPECT_EQ(for_walks(waves, false).blocks(), 2048);
+  EXPECT_EQ(for_walks(waves, true).walks(), waves.walks());
+  EXPECT_EQ(for_walks(waves, false).walks(), 2048);
   EXPECT_EQ(for_walks(waves, false).owned, 2048);
   const ShareOut small = share_out(32, 64, kProcessors);
-  EXPECT_EQ(for_walks(small, false).blocks(), small.blocks());
+  EXPECT_EQ(for_walks(small, false).walks(), small.walks());
 }
 
 }  // namespace

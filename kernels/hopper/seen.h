@@ -1,0 +1,74 @@
+// Which queries see which keys of a walk.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/hopper/ptx/warpgroup.h"
+#include "kernels/hopper/walk.h"
+#include "kernels/unroll.h"
+
+namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
+
+/// Notes which queries see the 64 keys of half kHalf of the walk, under a mask of type M. The threads of the
+/// half's warpgroup do it, and read it afterwards; they meet at barrier 2 + kHalf.
+template <class M, int kHalf, int kHeadDim>
+__device__ __forceinline__ void note_seen(const DqDkDvArguments<kHeadDim>& a,
+                                          SharedMemory<kHeadDim>& shared) {
+  Seen<kHeadDim>& seen = shared.seen;
+  const int row = thread_of_warpgroup();
+  if (row < 64) {
+    const int key = shared.walk.first_key + 64 * kHalf + row;
+    const M mask = mask_of<M>(a, shared.walk);
+    const Range queries = key < shared.walk.seqlen_k ? mask.visible_queries(key) : Range{kNobody, 0};
+    const auto first = static_cast<int>(queries.begin);
+    const auto end = static_cast<int>(queries.end);
+    seen.first_by[kHalf][row] = first;
+    if (!std::is_same_v<M, Staircase>) seen.end_by[kHalf][row] = end;
+    // The later a key, the later it is seen, and the later no more.
+    if (row == 63) seen.all_by[kHalf] = first;
+    if (row == 0) seen.end_all_by[kHalf] = end;
+  }
+  named_barrier<kWarpgroup, 2 + kHalf>();
+}
+
+/// Whether a tile's scores of a half are not all seen, under a mask of type M.
+template <class M, int kHalf, int kHeadDim>
+__device__ __forceinline__ bool hides_some(const SharedMemory<kHeadDim>& shared, int first_query) {
+  const Seen<kHeadDim>& seen = shared.seen;
+  return first_query < seen.all_by[kHalf] ||
+         (!std::is_same_v<M, Staircase> && first_query + Tiling<kHeadDim>::kM > seen.end_all_by[kHalf]);
+}
+
+/// P = `hidden`, or what stands in P's place, where a mask of type M hides it from half kHalf of the keys.
+template <class M, int kHalf, int kHeadDim>
+__device__ __forceinline__ void hide_unseen(float (&p)[Tiling<kHeadDim>::kM / 2],
+                                            const SharedMemory<kHeadDim>& shared, int first_query, int lane,
+                                            float hidden = 0.0F) {
+  constexpr int kM = Tiling<kHeadDim>::kM;
+  const int row = thread_of_warpgroup();
+  const int key = row / 32 * 16 + row % 32 / 4;
+  const auto& first_by = shared.seen.first_by[kHalf];
+  const int from0 = first_by[key] - first_query - 2 * (lane % 4);
+  const int from8 = first_by[key + 8] - first_query - 2 * (lane % 4);
+  FMHA_BWD_UNROLL
+  for (int j = 0; j < kM / 8; ++j) {
+    if (8 * j < from0) p[4 * j] = hidden;
+    if (8 * j + 1 < from0) p[4 * j + 1] = hidden;
+    if (8 * j < from8) p[4 * j + 2] = hidden;
+    if (8 * j + 1 < from8) p[4 * j + 3] = hidden;
+  }
+  if constexpr (!std::is_same_v<M, Staircase>) {
+    const auto& end_by = shared.seen.end_by[kHalf];
+    const int end0 = end_by[key] - first_query - 2 * (lane % 4);
+    const int end8 = end_by[key + 8] - first_query - 2 * (lane % 4);
+    FMHA_BWD_UNROLL
+    for (int j = 0; j < kM / 8; ++j) {
+      if (8 * j >= end0) p[4 * j] = hidden;
+      if (8 * j + 1 >= end0) p[4 * j + 1] = hidden;
+      if (8 * j >= end8) p[4 * j + 2] = hidden;
+      if (8 * j + 1 >= end8) p[4 * j + 3] = hidden;
+    }
+  }
+}
+
+}  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
