@@ -6,6 +6,9 @@
 // coalesced access a row, and add up by shuffles; the same threads zero the row's part of the accumulator.
 // Blocks before those of the rows write the plan, blocks after them zero the sums. The last rows come first,
 // so that the L2 cache still holds the zeros that stage 2 adds to first.
+#include <algorithm>
+#include <cstdlib>
+
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
 #include "kernels/hopper/plan.h"
@@ -112,6 +115,12 @@ __global__ __launch_bounds__(kThreads) void dot_do_o_kernel(
   }
 }
 
+int alternating_heads(const Problem& p, std::int64_t key_tiles) {
+  if (!p.deterministic) return 1;
+  if (const char* g = std::getenv("DQ_G")) return std::atoi(g);
+  return static_cast<int>(std::max<std::int64_t>(processors() / key_tiles, 1));
+}
+
 template <int kHeadDim>
 Plan<kHeadDim> plan_of(const Problem& p, const MaskRule& mask, const DeviceTensors& t,
                        const Scratch& scratch) {
@@ -127,7 +136,7 @@ Plan<kHeadDim> plan_of(const Problem& p, const MaskRule& mask, const DeviceTenso
           static_cast<int>(p.group_size()),
           static_cast<int>(share.owned),
           static_cast<int>(share.parts),
-          p.deterministic ? static_cast<int>(divided_up(processors(), key_tiles)) : 1,
+          alternating_heads(p, key_tiles),
           p.deterministic};
 }
 

@@ -146,10 +146,10 @@ __device__ __forceinline__ void for_walks(const DqDkDvArguments<kHeadDim>& a, Sh
 
 /// One warpgroup's part in a walk, the block's n-th: S, dP, dV and dK of keys 64 kHalf to 64 kHalf + 63 of
 /// the tile, and its half of dQ; under a mask of type M.
-template <class T, int kHeadDim, class M, bool kOrdered, class Scores, int kHalf>
+template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate(const typename Scores::Arguments& a,
                                               SharedMemory<kHeadDim>& shared, unsigned n,
-                                              Progress<kHeadDim, kOrdered>& progress) {
+                                              Progress<kHeadDim, kHasTurns>& progress) {
   using Tile = Tiling<kHeadDim>;
   constexpr int kM = Tile::kM;
   constexpr bool kReadsAhead = kHeadDim == 128;  // hdim 64 has no registers left for it
@@ -160,10 +160,6 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   const auto thread = [&] { return Scores::kKeepsThread ? kept_thread : thread_of_warpgroup(); };
   const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread() % 32; };
   const int tiles = shared.walk.tiles;
-  const auto dq_of_visit = [&](int t) {
-    return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[n % 2][t % 8]) * Tile::kQueryTileElements +
-           kHalf * (Tile::kQueryTileElements / 2) + 4 * thread_of_warpgroup();
-  };
   auto& [ring, ds_out, ds_in, turns] = progress;  // ds_in: two tiles behind
 
   float dk[kHeadDim / 2];
@@ -222,7 +218,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float dq[32];
     multiply_dq<T, kHeadDim, kHalf>(dq, t > 1 ? shared.ds[ds_in.stage] : shared.k, shared.k);
     if (kHalf == 0 && t == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
-    float* const dq_sums = dq_of_visit(t + 6);  // visit t - 2, in a ring of 8
+    float* const dq_sums = dq_of_visit<kHalf>(a, shared, n, t + kVisits - 2);  // in a ring of kVisits
     products_wait<0>();
     products_finished(dq);
     if (lane() == 0) barrier_arrive(shared.query_empty[stage]);
@@ -248,7 +244,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
     if (t == tiles - 1 && lane() == 0) barrier_arrive(shared.k_empty);
     turns.take(shared, t);
-    add_sums(dq_of_visit(t), dq);
+    add_sums(dq_of_visit<kHalf>(a, shared, n, t), dq);
     turns.give(shared, t);
     ds_in.advance();
   }
@@ -280,26 +276,26 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
 }
 
 /// All of a multiplying warpgroup's part in the block's walks.
-template <class T, int kHeadDim, class M, bool kOrdered, class Scores, int kHalf>
+template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate_walks(const typename Scores::Arguments& a,
                                                     SharedMemory<kHeadDim>& shared) {
-  Progress<kHeadDim, kOrdered> progress;
+  Progress<kHeadDim, kHasTurns> progress;
   for_walks<M, kHalf>(a, shared, [&](unsigned n) {
     if constexpr (!Tiling<kHeadDim>::kWide)
-      differentiate<T, kHeadDim, M, kOrdered, Scores, kHalf>(a, shared, n, progress);
+      differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, n, progress);
     else if constexpr (kHalf == 0)
-      differentiate_values<T, kHeadDim, M, kOrdered>(a, shared, n, progress);
+      differentiate_values<T, kHeadDim, M, kHasTurns>(a, shared, n, progress);
     else
-      differentiate_keys<T, kHeadDim, kOrdered>(a, shared, n, progress);
+      differentiate_keys<T, kHeadDim, kHasTurns>(a, shared, n, progress);
   });
 }
 
-template <bool kOrdered, int kHeadDim>
+template <bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   constexpr unsigned kWarps = 8;  // that multiply
   barrier_init(shared.walk_full, 1);
-  barrier_init(shared.walk_empty, kOrdered ? 2 + 3 : 2);  // the threads of turns.h too
+  barrier_init(shared.walk_empty, kHasTurns ? 2 + 3 : 2);  // the threads of turns.h too
   barrier_init(shared.k_full, 1);
   barrier_init(shared.k_empty, kWarps);
   barrier_init(shared.v_full, 1);
@@ -311,15 +307,17 @@ __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
     barrier_init(shared.ds_full[s], Tile::kWide ? kWarps / 2 : kWarps);
     barrier_init(shared.ds_empty[s], kWarps);
   }
-  if (kOrdered) init_turns(shared);
+  if (kHasTurns) init_turns(shared);
   shared.ends = false;
+  shared.walks_loaded = 0;
   shared.loading_ring = {};
+  shared.visits_known = 0;
   fence_barrier_init();
 }
 
-/// M: Staircase, or Mask for the masks that are none; kOrdered: whether dQ's additions are, see turns.h;
+/// M: Staircase, or Mask for the masks that are none; kHasTurns: whether dQ's additions are, see turns.h;
 /// kFeatures: what happens to the scores, see featured_scores.h.
-template <class T, int kHeadDim, class M, bool kOrdered, unsigned kFeatures>
+template <class T, int kHeadDim, class M, bool kHasTurns, unsigned kFeatures>
 __global__ __launch_bounds__(3 * kWarpgroup,
                              1) void dq_dk_dv_kernel(const __grid_constant__
                                                      typename ScoresOf<T, kHeadDim, kFeatures>::Arguments a) {
@@ -328,22 +326,22 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);
-  if (threadIdx.x == 0) init_barriers<kOrdered>(shared);
+  if (threadIdx.x == 0) init_barriers<kHasTurns>(shared);
   __syncthreads();
 
   const int warpgroup = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
     give_registers<24>();
-    if (threadIdx.x < 32) load_walks<Scores::kNeedsHead, kHeadDim>(a, shared);
-    if (kOrdered && threadIdx.x == 32) await_turns<kHeadDim>(a, shared);
-    if (kOrdered && threadIdx.x == 64) pass_turns<kHeadDim>(a, shared, 0);
-    if (kOrdered && threadIdx.x == 96) pass_turns<kHeadDim>(a, shared, 1);
+    if (threadIdx.x < 32) load_walks<Scores::kNeedsHead, kHasTurns, kHeadDim>(a, shared);
+    if (kHasTurns && threadIdx.x == 32) await_turns<kHeadDim>(a, shared);
+    if (kHasTurns && threadIdx.x == 64) pass_turns<kHeadDim>(a, shared, 0);
+    if (kHasTurns && threadIdx.x == 96) pass_turns<kHeadDim>(a, shared, 1);
   } else if (warpgroup == 1) {
     take_registers<240>();
-    differentiate_walks<T, kHeadDim, M, kOrdered, Scores, 0>(a, shared);
+    differentiate_walks<T, kHeadDim, M, kHasTurns, Scores, 0>(a, shared);
   } else {
     take_registers<240>();
-    differentiate_walks<T, kHeadDim, M, kOrdered, Scores, 1>(a, shared);
+    differentiate_walks<T, kHeadDim, M, kHasTurns, Scores, 1>(a, shared);
   }
 }
 

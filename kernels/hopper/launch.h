@@ -43,8 +43,8 @@ struct Scratch {
 /// Multiprocessors of the current device; asked for once a device.
 std::int64_t processors();
 
-/// The share-out of a problem's tiles of keys on the current device, whatever the mask. A deterministic
-/// problem's are not shared: dK and dV of a shared tile are summed in any order.
+/// The share-out of a problem's tiles of keys on the current device, whatever the mask: no other has as many
+/// walks. A deterministic problem's are not shared: dK and dV of a shared tile are summed in any order.
 template <int kHeadDim>
 ShareOut share_out_of(const Problem& problem) {
   if (problem.deterministic) return {all_key_tiles<kHeadDim>(problem), 0, 1};

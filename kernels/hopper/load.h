@@ -11,7 +11,7 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 /// Loads tile t of walk number n of the block, Q with LSE and dO with D, into `stage`, which is free.
-template <bool kNeedsHead, int kHeadDim>
+template <bool kNeedsHead, bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& a,
                                                SharedMemory<kHeadDim>& shared, unsigned n, int t, int stage) {
   using Tile = Tiling<kHeadDim>;
@@ -29,7 +29,11 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   if (next_tile == walk.start_tile) walk.next_head = head + 1;
   shared.first_query[stage] = row;
   if (kNeedsHead) shared.head[stage] = walk.queries.outer * a.nhead_q + head;
-  shared.tile_index[n % 2][t % 8] = index;
+  shared.tile_index[n % 2][t % kVisits] = index;
+  if (kHasTurns) {
+    shared.awaited[n % 2][t % kVisits] = tile < walk.turn.awaited_end ? walk.turn.awaited : 0;
+    barrier_arrive(shared.turn_known[shared.visits_known++ % kVisits]);
+  }
   Barrier& full = shared.query_full[stage];
   barrier_arrive_expecting(full, Tile::kQBytes + Tile::kDoBytes + 2 * kRowBytes);
   const auto load = [&](std::byte* to, const TensorMap& map, int panels, float* rows_to, const float* rows) {
@@ -74,12 +78,11 @@ __device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a, S
 }
 
 /// Takes walks and loads their tiles, until there is no other walk; the first warp's part.
-template <bool kNeedsHead, int kHeadDim>
+template <bool kNeedsHead, bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void load_walks(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
-  auto& ring = shared.loading_ring;
   int number = static_cast<int>(blockIdx.x);
-  for (unsigned n = 0; number < a.walks; ++n) {
+  while (number < a.walks) {
     constexpr unsigned kWords = sizeof(Walk) / sizeof(int);
     static_assert(kWords <= 32);
     if (threadIdx.x < kWords) {
@@ -88,17 +91,20 @@ __device__ __forceinline__ void load_walks(const DqDkDvArguments<kHeadDim>& a,
     }
     __syncwarp();
     if (threadIdx.x == 0) {
-      number = static_cast<int>(gridDim.x + atomicAdd(a.walks_taken, 1U));
+      auto& ring = shared.loading_ring;
+      const unsigned n = shared.walks_loaded;
       const int tiles = shared.loading.tiles;
       int t = 0;
       do {
         if (t < tiles) {
           barrier_wait(shared.query_empty[ring.stage], ring.parity ^ 1);
-          load_next_tile<kNeedsHead>(a, shared, n, t, ring.stage);
+          load_next_tile<kNeedsHead, kHasTurns>(a, shared, n, t, ring.stage);
           ring.advance();
         }
         if (t == 0) begin_walk(a, shared, n);
       } while (++t < tiles);
+      number = static_cast<int>(gridDim.x + atomicAdd(a.walks_taken, 1U));
+      shared.walks_loaded = n + 1;
       if (number >= a.walks) {
         barrier_wait(shared.walk_empty, n % 2);
         shared.ends = true;

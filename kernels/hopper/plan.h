@@ -18,7 +18,7 @@ struct Plan {
   int owned;
   int parts;
   int alternating;  // heads whose walks alternate, see turns.h
-  bool ordered;     // additions to dQ are
+  bool in_order;    // whether additions to dQ are
 };
 
 /// A tile of keys of one head of one sequence.
@@ -54,68 +54,108 @@ __device__ __forceinline__ KeyTile key_tile_of(const Plan<kHeadDim>& plan, int t
   return {sequence, first_head + of_heads % heads, of_heads / heads};
 }
 
-/// Writes the walk or the walks of tile number `tile`. A walk's `tiles` is 0 where nothing is to be visited:
-/// no query sees the keys (`parts` is 0 then), or other walks visit all.
-template <bool kGrouped, int kHeadDim>
-__device__ __forceinline__ void write_walks(const Plan<kHeadDim>& plan, int tile) {
+/// Which queries see the tiles of keys of one sequence, in tiles of queries.
+template <int kHeadDim>
+class Visits {
   using Tile = Tiling<kHeadDim>;
-  const KeyTile of_keys = key_tile_of<kGrouped>(plan, tile);
+
+ public:
+  __device__ __forceinline__ Visits(const MaskRule& rule, int seqlen_q, int seqlen_k)
+      : mask_(rule, seqlen_q, seqlen_k), seqlen_q_(seqlen_q), seqlen_k_(seqlen_k) {}
+
+  struct Tiles {
+    int begin;
+    int end;
+  };
+  /// Of tile `index` of keys. Where nobody sees it, `end` is `begin`; past the last one, the end of all.
+  __device__ __forceinline__ Tiles of(int index) const {
+    const std::int64_t first = static_cast<std::int64_t>(index) * Tile::kN;
+    const auto all = static_cast<int>(divided_up(seqlen_q_, Tile::kM));
+    if (first >= seqlen_k_) return {all, all};
+    const Range queries =
+        mask_.queries_of({first, first + Tile::kN < seqlen_k_ ? first + Tile::kN : seqlen_k_});
+    const int begin = static_cast<int>(queries.begin) / Tile::kM;
+    return {begin, queries.empty() ? begin : static_cast<int>(divided_up(queries.end, Tile::kM))};
+  }
+
+ private:
+  Mask mask_;
+  int seqlen_q_;
+  int seqlen_k_;
+};
+
+/// Start and turn of a walk over tile `index` of keys where each waits for that of the keys before.
+template <int kHeadDim>
+__device__ __forceinline__ void follow_keys(const Visits<kHeadDim>& visits, int index, Walk& walk) {
+  walk.step = -1;
+  walk.start_tile = walk.end_tile - 1;
+  walk.turn = {static_cast<unsigned>(index + 1), 0U, 0};
+  for (int before = index - 1; before >= 0; --before) {
+    const auto earlier = visits.of(before);
+    if (earlier.begin == earlier.end) continue;
+    if (earlier.end > walk.first_tile) {
+      walk.turn.awaited = static_cast<unsigned>(before + 1);
+      walk.turn.awaited_end = earlier.end;
+    }
+    break;
+  }
+}
+
+/// The walk over a tile of keys, as if it were nobody else's.
+template <bool kGrouped, int kHeadDim>
+__device__ __forceinline__ Walk walk_over(const Plan<kHeadDim>& plan, const KeyTile& keys) {
   Walk walk = {};
   if (kGrouped) {
-    const Sequence& sequence = plan.planes.sequences[of_keys.sequence];
+    const Sequence& sequence = plan.planes.sequences[keys.sequence];
     walk.seqlen_q = static_cast<int>(sequence.seqlen_q);
     walk.seqlen_k = static_cast<int>(sequence.seqlen_k);
     walk.queries = place_in_group(sequence.place_q, sequence.seqlen_q);
     walk.keys = place_in_group(sequence.place_k, sequence.seqlen_k);
-    walk.plane_tile = plan.planes.first_tile(of_keys.sequence);
+    walk.plane_tile = plan.planes.first_tile(keys.sequence);
   } else {
     walk.seqlen_q = plan.planes.seqlen_q;
     walk.seqlen_k = plan.planes.seqlen_k;
-    walk.queries = walk.keys = place_in_batch(of_keys.sequence);
-    walk.plane_tile = of_keys.sequence * plan.planes.nhead_q * plan.planes.tiles;
+    walk.queries = walk.keys = place_in_batch(keys.sequence);
+    walk.plane_tile = keys.sequence * plan.planes.nhead_q * plan.planes.tiles;
   }
-  walk.head_k = of_keys.head_k;
-  walk.first_key = of_keys.index * Tile::kN;
-
-  const Mask mask(plan.mask, walk.seqlen_q, walk.seqlen_k);
-  const auto queries_of_tile = [&](int index) {
-    const std::int64_t first = index * Tile::kN;
-    return mask.queries_of({first, first + Tile::kN < walk.seqlen_k ? first + Tile::kN : walk.seqlen_k});
-  };
-  const auto end_tile_of = [](const Range& of) { return static_cast<int>(divided_up(of.end, Tile::kM)); };
-  const Range queries = queries_of_tile(of_keys.index);
-  walk.first_tile = static_cast<int>(queries.begin) / Tile::kM;
-  walk.end_tile = queries.empty() ? walk.first_tile : end_tile_of(queries);
-  const int tiles_a_head = walk.end_tile - walk.first_tile;
-  const int all_tiles = tiles_a_head * plan.group_size;
-  const bool owned = tile < plan.owned;
-  if (all_tiles > 0) walk.parts = owned ? 1 : (plan.parts < all_tiles ? plan.parts : all_tiles);
-  walk.step = plan.ordered ? -1 : 1;
-  for (int before = of_keys.index - 1; plan.ordered && before >= 0 && walk.before_end_tile == 0; --before) {
-    const Range earlier = queries_of_tile(before);
-    if (earlier.end <= walk.first_tile * Tile::kM) break;  // the more so those before it
-    if (earlier.empty()) continue;
-    walk.before = before;
-    walk.before_end_tile = end_tile_of(earlier);
+  walk.head_k = keys.head_k;
+  walk.first_key = keys.index * Tiling<kHeadDim>::kN;
+  const Visits<kHeadDim> visits(plan.mask, walk.seqlen_q, walk.seqlen_k);
+  const auto [begin, end] = visits.of(keys.index);
+  walk.first_tile = walk.start_tile = begin;
+  walk.end_tile = end;
+  walk.step = 1;
+  walk.shared = -1;
+  if (begin == end) return walk;
+  walk.parts = 1;
+  walk.tiles = (end - begin) * plan.group_size;
+  if (plan.in_order) {
+    follow_keys(visits, keys.index, walk);
+  } else {
+    walk.start_tile = begin + keys.index % (end - begin);
   }
+  walk.next_tile = walk.start_tile;
+  walk.next_head = walk.head_k * plan.group_size;
+  return walk;
+}
 
-  if (owned) {
-    walk.shared = -1;
-    walk.tiles = all_tiles;
-    if (all_tiles > 0) {
-      walk.start_tile = plan.ordered ? walk.end_tile - 1 : walk.first_tile + of_keys.index % tiles_a_head;
-    }
-    walk.next_tile = walk.start_tile;
-    walk.next_head = walk.head_k * plan.group_size;
+/// Writes the walk or the walks of tile number `tile`. A walk's `tiles` is 0 where nothing is to be visited:
+/// no query sees the keys (`parts` is 0 then), or other walks visit all.
+template <bool kGrouped, int kHeadDim>
+__device__ __forceinline__ void write_walks(const Plan<kHeadDim>& plan, int tile) {
+  Walk walk = walk_over<kGrouped>(plan, key_tile_of<kGrouped>(plan, tile));
+  if (tile < plan.owned) {
     plan.walks[tile] = walk;
     return;
   }
+  const int tiles_a_head = walk.end_tile - walk.first_tile;
+  const std::int64_t all = walk.tiles;
   walk.shared = tile - plan.owned;
+  walk.parts = walk.tiles < plan.parts ? walk.tiles : plan.parts;
   walk.start_tile = walk.first_tile;
   for (int part = 0; part < plan.parts; ++part) {
     walk.tiles = 0;
     if (part < walk.parts) {
-      const std::int64_t all = all_tiles;
       const int begin = static_cast<int>(all * part / walk.parts);
       walk.tiles = static_cast<int>(all * (part + 1) / walk.parts) - begin;
       walk.next_tile = walk.first_tile + begin % tiles_a_head;

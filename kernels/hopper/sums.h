@@ -20,6 +20,15 @@ __device__ __forceinline__ void add_sums(float* to, const float (&sums)[kCount])
   }
 }
 
+/// A thread's place in half kHalf of dQ's accumulator, of the tile of visit t of walk n.
+template <int kHalf, int kHeadDim>
+__device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
+                                              const SharedMemory<kHeadDim>& shared, unsigned n, int t) {
+  constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
+  return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[n % 2][t % kVisits]) * kElements +
+         kHalf * (kElements / 2) + 4 * thread_of_warpgroup();
+}
+
 /// Reads back what add_sums has added to.
 template <int kCount>
 __device__ __forceinline__ void read_sums(float (&sums)[kCount], const float* from) {

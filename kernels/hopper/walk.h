@@ -16,11 +16,19 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 inline constexpr int kNobody = 0x7fffffff;
-inline constexpr int kTurns = 4;  // visits on the way from one turn to the next, see turns.h
+inline constexpr int kTurns = 4;    // visits on the way from one turn to the next, see turns.h
+inline constexpr int kVisits = 16;  // that are known of: loaded, multiplied, or on that way
+
+/// A walk's turns to add to the tiles of queries that it visits (turns.h).
+struct Turn {
+  unsigned own;      // what it writes to a tile's counter when it has added
+  unsigned awaited;  // what it waits for before it adds
+  int awaited_end;   // to a tile before this one; it is the first to add to others
+};
 
 /// The tiles of queries that a walk visits: those that see any of its keys, of one head of the group after
 /// the other, from start_tile on and round. Walks of one head start at different tiles, so that their
-/// additions to dQ don't meet; those that add in order go from the last tile to the first (turns.h).
+/// additions to dQ don't meet, or where turns.h says.
 struct alignas(16) Walk {
   int seqlen_q;
   int seqlen_k;
@@ -29,17 +37,16 @@ struct alignas(16) Walk {
   int plane_tile;  // of the sequence, in head 0's plane
   int head_k;
   int first_key;
-  int tiles;            // to visit
-  int first_tile;       // of a head
-  int end_tile;         // of a head
-  int start_tile;       // of a head
-  int step;             // to the next tile: 1, or -1 where additions to dQ are in order
-  int before;           // then the tile of keys before this one that is visited too
-  int before_end_tile;  // and the end of its walk; 0 where there is none
-  int next_tile;        // to load
-  int next_head;        // to load
-  int shared;           // which shared tile of keys it is; -1 where the walk owns its tile
-  int parts;            // walks that visit part of it
+  int tiles;       // to visit
+  int first_tile;  // of a head
+  int end_tile;    // of a head
+  int start_tile;  // of a head
+  int step;        // to the next tile: 1 or -1
+  Turn turn;       // where additions to dQ have one
+  int next_tile;   // to load
+  int next_head;   // to load
+  int shared;      // which shared tile of keys it is; -1 where the walk owns its tile
+  int parts;       // walks that visit part of it
 };
 
 template <int kHeadDim>
@@ -97,13 +104,19 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   float lse_log2[Tile::kStages][Tile::kM];
   float d[Tile::kStages][Tile::kM];
   int first_query[Tile::kStages];  // of the tiles here
-  int tile_index[2][8];  // of visit t of walk n at [n % 2][t % 8]: the tile's among those of all heads
+  // Of visit t of walk n at [n % 2][t % kVisits]: the tile's number among those of all heads, and the turn
+  // that is awaited before, 0 where there is none.
+  int tile_index[2][kVisits];
+  unsigned awaited[2][kVisits];
   Seen<kHeadDim> seen;
   bool is_last;  // of the walks of a shared tile of keys
   bool ends;     // there is no other walk
   Walk walk;
-  Walk loading;                      // the loading thread's: walk, or the one after it
-  Ring<Tile::kStages> loading_ring;  // the loading thread's, which has few registers
+  Walk loading;  // the loading thread's: walk, or the one after it
+  // The loading thread's, which has few registers:
+  unsigned walks_loaded;
+  unsigned visits_known;
+  Ring<Tile::kStages> loading_ring;
   Barrier walk_full;
   Barrier walk_empty;
   Barrier k_full;
@@ -115,6 +128,7 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   Barrier ds_empty[Tile::kDsStages];
   int head[Tile::kStages];  // of the tiles here, among those of the batch; in batch mode, where it is asked
                             // for
+  Barrier turn_known[kVisits];
   Barrier turn_come[kTurns];
   Barrier turn_done[kTurns];
   Barrier turn_given[kTurns];

@@ -94,20 +94,11 @@ __device__ __forceinline__ void pack_scores(std::uint32_t (&words)[4][4], const 
   for (int i = 0; i < 16; ++i) words[i / 4][i % 4] = pack<T>(scores[2 * i], scores[2 * i + 1]);
 }
 
-/// The thread's place in half kHalf of dQ's accumulator, of the tile of visit t of walk n.
-template <int kHalf, int kHeadDim>
-__device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
-                                              const SharedMemory<kHeadDim>& shared, unsigned n, int t) {
-  constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
-  return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[n % 2][t % 8]) * kElements +
-         kHalf * (kElements / 2) + 4 * thread_of_warpgroup();
-}
-
 /// A warpgroup's half of dQ of the last visit, for which nothing has come after. K is free then.
-template <class T, int kHalf, int kHeadDim, bool kOrdered>
+template <class T, int kHalf, int kHeadDim, bool kHasTurns>
 __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
                                             SharedMemory<kHeadDim>& shared, unsigned n,
-                                            Progress<kHeadDim, kOrdered>& progress) {
+                                            Progress<kHeadDim, kHasTurns>& progress) {
   auto& [ring, ds_out, ds_in, turns] = progress;
   constexpr int kHdimQ = Tiling<kHeadDim>::kHdimQ;
   float dq[kDqColumns<kHdimQ, 0> / 2];
@@ -167,10 +158,10 @@ __device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& 
 
 /// The first warpgroup's part in a walk, the block's n-th: S, P, dV and the first half of dQ; under a mask of
 /// type M.
-template <class T, int kHeadDim, class M, bool kOrdered>
+template <class T, int kHeadDim, class M, bool kHasTurns>
 __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHeadDim>& a,
                                                      SharedMemory<kHeadDim>& shared, unsigned n,
-                                                     Progress<kHeadDim, kOrdered>& progress) {
+                                                     Progress<kHeadDim, kHasTurns>& progress) {
   using Tile = Tiling<kHeadDim>;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int lane = thread % 32;
@@ -214,7 +205,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
     multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k);
     multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k);
-    float* const dq_sums = dq_of_visit<0>(a, shared, n, t + 7);  // visit t - 1, in a ring of 8
+    float* const dq_sums = dq_of_visit<0>(a, shared, n, t + kVisits - 1);  // in a ring of kVisits
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
@@ -250,10 +241,10 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
 }
 
 /// The second warpgroup's part in it: dP, dS, dK and the second half of dQ.
-template <class T, int kHeadDim, bool kOrdered>
+template <class T, int kHeadDim, bool kHasTurns>
 __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDim>& a,
                                                    SharedMemory<kHeadDim>& shared, unsigned n,
-                                                   Progress<kHeadDim, kOrdered>& progress) {
+                                                   Progress<kHeadDim, kHasTurns>& progress) {
   using Tile = Tiling<kHeadDim>;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int lane = thread % 32;
@@ -309,7 +300,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
     multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k);
     multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k);
-    float* const dq_sums = dq_of_visit<1>(a, shared, n, t + 7);  // visit t - 1, in a ring of 8
+    float* const dq_sums = dq_of_visit<1>(a, shared, n, t + kVisits - 1);  // in a ring of kVisits
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
