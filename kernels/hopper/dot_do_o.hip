@@ -61,7 +61,7 @@ __device__ __forceinline__ void write_plan(const Plan<kHeadDim>& plan, int block
 }
 
 template <class T, int kHeadDim, bool kGrouped>
-__global__ __launch_bounds__(kThreads) void dot_do_o_kernel(
+__global__ __launch_bounds__(kThreads, 4) void dot_do_o_kernel(
     const __grid_constant__ DotDoOArguments<T, kHeadDim> a) {
   follow_launch_before();
   constexpr int kPackSize = Pack<T>::kSize;

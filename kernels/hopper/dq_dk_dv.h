@@ -260,8 +260,10 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   std::byte* const dk_out = shared.ds[free_ds.stage];
   static_assert(Tile::kQPanels * 64 * kPanelRowBytes <= Tile::kDsTileBytes && Tile::kDsStages >= 3);
   const float dv_factor = Scores::dv_factor(a);
-  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, matrix_row);
-  tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, matrix_row);
+  const int row_thread = thread_of_warpgroup();
+  const std::uint32_t row = matrix_offset(row_thread / 32, row_thread % 32);
+  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, row);
+  tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, row);
   named_barrier<kWarpgroup, 2 + kHalf>();
   if (thread() == 0) {
     const Walk walk = shared.walk;

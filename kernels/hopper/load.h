@@ -10,10 +10,11 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// Loads tile t of walk number n of the block, Q with LSE and dO with D, into `stage`, which is free.
+/// Loads tile t of the walk that is being loaded, Q with LSE and dO with D, into `stage`, which is free.
 template <bool kNeedsHead, bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& a,
-                                               SharedMemory<kHeadDim>& shared, unsigned n, int t, int stage) {
+                                               SharedMemory<kHeadDim>& shared, int t, int stage) {
+  const unsigned n = shared.walks_loaded;
   using Tile = Tiling<kHeadDim>;
   constexpr unsigned kRowBytes = Tile::kM * sizeof(float);
   Walk& walk = shared.loading;
@@ -66,8 +67,9 @@ __device__ __forceinline__ void load_keys(SharedMemory<kHeadDim>& shared, std::b
 
 /// Makes the walk that is being loaded known, when the one before has ended, and loads its K and V.
 template <int kHeadDim>
-__device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a, SharedMemory<kHeadDim>& shared,
-                                           unsigned n) {
+__device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a,
+                                           SharedMemory<kHeadDim>& shared) {
+  const unsigned n = shared.walks_loaded;
   using Tile = Tiling<kHeadDim>;
   barrier_wait(shared.k_empty, n % 2 ^ 1);
   load_keys(shared, shared.k, a.k, Tile::kQPanels, shared.k_full);
@@ -83,33 +85,32 @@ __device__ __forceinline__ void load_walks(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
   int number = static_cast<int>(blockIdx.x);
   while (number < a.walks) {
-    constexpr unsigned kWords = sizeof(Walk) / sizeof(int);
+    constexpr int kWords = sizeof(Walk) / sizeof(int);
     static_assert(kWords <= 32);
-    if (threadIdx.x < kWords) {
-      reinterpret_cast<int*>(&shared.loading)[threadIdx.x] =
-          reinterpret_cast<const int*>(a.plan + number)[threadIdx.x];
+    const int lane = thread_of_warpgroup();
+    if (lane < kWords) {
+      reinterpret_cast<int*>(&shared.loading)[lane] = reinterpret_cast<const int*>(a.plan + number)[lane];
     }
     __syncwarp();
     if (threadIdx.x == 0) {
       auto& ring = shared.loading_ring;
-      const unsigned n = shared.walks_loaded;
       const int tiles = shared.loading.tiles;
       int t = 0;
       do {
         if (t < tiles) {
           barrier_wait(shared.query_empty[ring.stage], ring.parity ^ 1);
-          load_next_tile<kNeedsHead, kHasTurns>(a, shared, n, t, ring.stage);
+          load_next_tile<kNeedsHead, kHasTurns>(a, shared, t, ring.stage);
           ring.advance();
         }
-        if (t == 0) begin_walk(a, shared, n);
+        if (t == 0) begin_walk(a, shared);
       } while (++t < tiles);
       number = static_cast<int>(gridDim.x + atomicAdd(a.walks_taken, 1U));
-      shared.walks_loaded = n + 1;
       if (number >= a.walks) {
-        barrier_wait(shared.walk_empty, n % 2);
+        barrier_wait(shared.walk_empty, shared.walks_loaded % 2);
         shared.ends = true;
         barrier_arrive(shared.walk_full);
       }
+      ++shared.walks_loaded;
     }
     number = __shfl_sync(0xffffffffU, number, 0);
   }
