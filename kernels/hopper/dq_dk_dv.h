@@ -140,7 +140,8 @@ __device__ __forceinline__ void for_walks(const DqDkDvArguments<kHeadDim>& a, Sh
       if (shared.walk.parts == 0 && kHalf * 64 < Tiling<kHeadDim>::kN)
         store_zeros<kHeadDim, kHalf>(a, shared);
     }
-    if (thread_of_warpgroup() == 0) barrier_arrive(shared.walk_empty);
+    __syncwarp();
+    if (thread_of_warpgroup() % 32 == 0) barrier_arrive(shared.walk_empty);
   }
 }
 
@@ -221,6 +222,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float* const dq_sums = dq_of_visit<kHalf>(a, shared, n, t + kVisits - 2);  // in a ring of kVisits
     products_wait<0>();
     products_finished(dq);
+    if (kHasTurns) __syncwarp();
     if (lane() == 0) barrier_arrive(shared.query_empty[stage]);
     if (t > 1) {
       if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
@@ -297,7 +299,7 @@ __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   constexpr unsigned kWarps = 8;  // that multiply
   barrier_init(shared.walk_full, 1);
-  barrier_init(shared.walk_empty, kHasTurns ? 2 + 3 : 2);  // the threads of turns.h too
+  barrier_init(shared.walk_empty, kHasTurns ? kWarps + 3 : kWarps);  // the threads of turns.h too
   barrier_init(shared.k_full, 1);
   barrier_init(shared.k_empty, kWarps);
   barrier_init(shared.v_full, 1);

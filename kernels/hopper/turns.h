@@ -1,13 +1,14 @@
 // dQ's additions in a fixed order, for the same bits in every run.
 //
-// The blocks that visit a tile of queries add to its dQ in the order of their keys. A block passes its turn
-// on by writing its key tile + 1 to the tile's counter, when its additions are done; the next one waits for
-// that. Nobody else visits the tile between them: the tiles that blocks visit never move back from one tile
-// of keys to the next. Walks go from a head's last tile to its first: under a causal mask all of its blocks
-// begin at the same tile then, in the order in which they are started, and none waits for one that is started
-// after it. (That blocks are started in the order of their numbers is what all such kernels rely on, and
-// nothing promises.) When blocks have fallen as far behind one another as a turn takes, they stay there and
-// wait no more.
+// The walks that visit a tile of queries add to its dQ in the order of their keys. A walk passes its turn on
+// by writing its key tile + 1 to the tile's counter, when its additions are done; the next one waits for
+// that. Nobody else visits the tile between them: the tiles that walks visit never move back from one tile of
+// keys to the next. Walks go from a head's last tile to its first: under a causal mask all of its walks begin
+// at the same tile then, in the order of their numbers, and none waits for one with a higher number, which
+// may not have been taken.
+//
+// A turn takes some microseconds, so walks of a head that begin at the same moment wait for one another. The
+// walks of several heads alternate (plan.h), so that in the time of a turn a block or two come to each head.
 //
 // The multiplying warpgroups see none of a turn's way through memory: the warps that have nothing to load
 // wait for the counter, and for the additions to arrive before they write it. They meet at barriers in

@@ -416,6 +416,26 @@ TEST_P(Hopper, TakesSequencesOfDifferentLengths) {
   }
 }
 
+TEST_P(Hopper, BlocksTakeOneWalkAfterAnother) {
+  const auto masks = masks_from("no_mask,top_left,bottom_right,top_left:60,20");
+  for (const HeadDims& hdim : kHeadDims) {
+    // More tiles of keys than multiprocessors; under top_left nobody sees the last of each head.
+    Problem problem = problem_of({20, 20, 10, 130, 270, hdim.q, hdim.v}, DType::bf16);
+    expect_right_under(problem, masks, kFill, {Layout::bshd});
+    problem.deterministic = true;
+    expect_right_under(problem, masks, kFill, {Layout::bshd});
+    std::vector<std::int64_t> seqlens_q;
+    std::vector<std::int64_t> seqlens_k;
+    for (std::int64_t n = 0; n < 80; ++n) {
+      seqlens_q.push_back(n * 37 % 200);
+      seqlens_k.push_back(n * 53 % 300);
+    }
+    Problem grouped = problem_of({1, 4, 4, 1, 1, hdim.q, hdim.v}, DType::bf16);
+    make_grouped(grouped, seqlens_q, seqlens_k);
+    expect_right_under(grouped, masks, kFill, {Layout::bshd});
+  }
+}
+
 TEST_P(Hopper, TakesMoreSequencesThanAWarpHasLanes) {
   for (const std::int64_t count : {32, 33, 100, 1100}) {
     std::vector<std::int64_t> seqlens_q;
