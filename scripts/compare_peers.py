@@ -25,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from peers import feature_report, features, plan, report  # noqa: E402
 from peers.library import Library  # noqa: E402
-from peers.measure import agreeing, measure  # noqa: E402
+from peers.measure import agreeing, measure, product_tflops  # noqa: E402
 from peers.options import at_least, lengths, list_of  # noqa: E402
 from peers.plan import OURS, Failure  # noqa: E402
 
@@ -217,7 +217,9 @@ def run(given):
             return compare_accuracy(given, [row.shape for row in rows], library)
         if given.features:
             return compare_features(given, rows, library, context)
-        return compare_times(given, rows, library, context)
+        code = compare_times(given, rows, library, context)
+        print(report.product_line(product_tflops(given.rounds, given.target_ms, given.settle_ms), rows))
+        return code
     except RuntimeError as error:  # of CUDA, through PyTorch
         raise Failure(6, str(error).splitlines()[0]) from error
 

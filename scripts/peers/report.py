@@ -53,6 +53,15 @@ def summary(rows):
     return "\n".join(lines)
 
 
+def product_line(rate, rows):
+    """`rate` is a matrix product's in TFLOP/s; the fastest of our rows is held against it."""
+    ours = max((row for row in rows if row.tflops(OURS) is not None), key=lambda row: row.tflops(OURS),
+               default=None)
+    text = f"A bf16 product of 8192 x 8192 matrices in this run: {rate:.1f} TFLOP/s"
+    return text if ours is None else (f"{text}; our fastest row reaches {ours.tflops(OURS) / rate:.1%} of it "
+                                      f"({ours.shape})")
+
+
 def accuracy_line(shape, tensor, errors, worse):
     """`errors` is {name: relative L2 error}; a name that is missing is n/a."""
     return line([shape.dtype, str(shape.hdim), shape.mask, shape.lengths, tensor,

@@ -206,6 +206,13 @@ class Reports(unittest.TestCase):
                       text)
         self.assertIn("Against FA2: n/a", text)
 
+    def test_the_rate_of_a_product_is_what_our_fastest_row_is_held_against(self):
+        slow, fast = row([2.0], [2.0]), row([1.0], [2.0], mask="top_left")
+        text = report.product_line(2 * fast.tflops(plan.OURS), [slow, fast, plan.Row(shape())])
+        self.assertIn("our fastest row reaches 50.0% of it (bf16 D=128 top_left", text)
+        self.assertEqual(report.product_line(786.04, [plan.Row(shape())]),
+                         "A bf16 product of 8192 x 8192 matrices in this run: 786.0 TFLOP/s")
+
     def test_files_have_every_sample(self):
         with tempfile.TemporaryDirectory() as folder:
             base = Path(folder, "times")
