@@ -138,4 +138,13 @@ class Mask {
   std::int64_t documents_;
 };
 
+/// Whether every one of seqlen_q queries is known to see every one of seqlen_k keys: with documents it is
+/// not.
+constexpr bool all_see_all(const MaskRule& rule, std::int64_t seqlen_q, std::int64_t seqlen_k) {
+  if (rule.documents > 0) return false;
+  const Mask mask(rule, seqlen_q, seqlen_k);
+  const Range all = {0, seqlen_k};
+  return mask.visible_keys(0) == all && mask.visible_keys(seqlen_q - 1) == all;
+}
+
 }  // namespace fmha_bwd

@@ -39,6 +39,7 @@ struct Device {
 struct KernelSupport {
   std::string kernel;
   std::optional<std::string> refusal;  // why it cannot; nothing where it can
+  std::string merit = {};              // why it is to be taken before those above it; empty where it is not
 };
 
 /// Milliseconds of one backward pass. The stages follow one another on one stream.

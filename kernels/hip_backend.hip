@@ -9,6 +9,7 @@
 
 #include "base/alibi.h"
 #include "kernels/backward_pass.h"
+#include "kernels/choice.h"
 #include "kernels/device_arch.h"
 #include "kernels/family.h"
 #include "kernels/fill.h"
@@ -209,9 +210,13 @@ class HipBackend final : public Backend {
   const Device& device() const override { return device_; }
 
   std::vector<KernelSupport> kernels(const Problem& problem, const MaskSpec& mask) const override {
+    const MeasuredChoice* const choice =
+        device_.emulated ? nullptr : choice_for(problem, mask.rule(), device_.arch);
     std::vector<KernelSupport> all;
     for (const Family* family : families()) {
-      all.push_back({std::string(family->name()), family->refusal(problem, mask.rule(), device_.arch)});
+      const bool chosen = choice != nullptr && choice->kernel == family->name();
+      all.push_back({std::string(family->name()), family->refusal(problem, mask.rule(), device_.arch),
+                     chosen ? reason_of(*choice) : ""});
     }
     return all;
   }

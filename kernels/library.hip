@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/problem.h"
 #include "kernels/backward_pass.h"
+#include "kernels/choice.h"
 #include "kernels/device_arch.h"
 #include "kernels/family.h"
 #include "kernels/hip_check.h"
@@ -47,6 +48,11 @@ std::string_view current_arch() {
 }
 
 const Family& fastest_family(const Problem& problem, const MaskRule& mask) {
+  if (const MeasuredChoice* const choice = choice_for(problem, mask, current_arch())) {
+    for (const Family* family : families()) {
+      if (family->name() == choice->kernel && !family->refusal(problem, mask, current_arch())) return *family;
+    }
+  }
   std::string reasons;
   for (const Family* family : families()) {
     const auto refusal = family->refusal(problem, mask, current_arch());

@@ -7,9 +7,15 @@
 namespace fmha_bwd {
 
 KernelChoice choose_kernel(const Options& options, const MaskSpec& mask, const Backend& backend) {
+  const std::vector<KernelSupport> all = backend.kernels(options.problem, mask);
+  for (const KernelSupport& support : all) {
+    if (options.kernel == "auto" && !support.merit.empty() && !support.refusal) {
+      return {support.kernel, support.merit};
+    }
+  }
   std::string refusals;
   std::string names;
-  for (const KernelSupport& support : backend.kernels(options.problem, mask)) {
+  for (const KernelSupport& support : all) {
     names += ", " + support.kernel;
     const bool wanted = options.kernel == "auto" || options.kernel == support.kernel;
     if (!wanted) continue;

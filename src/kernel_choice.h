@@ -13,7 +13,8 @@ struct KernelChoice {
   std::string reason;
 };
 
-/// The fastest family that supports the problem under `mask`, or the one that options.kernel names.
+/// The family that options.kernel names; with "auto" the one that the backend has found to be the fastest at
+/// such problems, or else the first one, that supports the problem under `mask`.
 ///
 /// Throws Error: bad_usage where no family has that name; unsupported, with every refusal, where none
 /// supports it.

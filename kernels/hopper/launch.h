@@ -52,17 +52,10 @@ ShareOut share_out_of(const Problem& problem) {
                    processors());
 }
 
-/// Whether every query of the problem is known to see every key.
-inline bool all_see_all(const Problem& p, const MaskRule& rule) {
-  if (p.grouped() || rule.documents > 0) return false;
-  const Mask mask(rule, p.seqlen_q, p.seqlen_k);
-  const Range all = {0, p.seqlen_k};
-  return mask.visible_keys(0) == all && mask.visible_keys(p.seqlen_q - 1) == all;
-}
-
 template <int kHeadDim>
 ShareOut share_out_of(const Problem& p, const MaskRule& mask) {
-  return for_walks(share_out_of<kHeadDim>(p), all_see_all(p, mask));
+  const bool alike = !p.grouped() && all_see_all(mask, p.seqlen_q, p.seqlen_k);
+  return for_walks(share_out_of<kHeadDim>(p), alike);
 }
 
 /// Where the parts begin in the family's scratch, which starts at `start`.

@@ -46,6 +46,32 @@ TEST(KernelChoice, IsTheFastestThatTakesTheMask) {
   EXPECT_EQ(choice.reason, "the fastest that supports the problem");
 }
 
+TEST(KernelChoice, IsTheOneThatTheBackendFoundFasterWhereItTakesTheMask) {
+  class Measured final : public Backend {
+   public:
+    const Device& device() const override { return device_; }
+    std::vector<KernelSupport> kernels(const Problem& /*problem*/, const MaskSpec& mask) const override {
+      const bool documents = !mask.document_ends.empty();
+      return {
+          {"first", std::nullopt},
+          {"second", documents ? std::optional<std::string>("no documents") : std::nullopt, "was faster"}};
+    }
+    std::unique_ptr<Session> open(const Problem& /*problem*/, std::string_view /*kernel*/) override {
+      return nullptr;
+    }
+
+   private:
+    Device device_;
+  };
+  const KernelChoice choice = choose_kernel({}, kNoMask, Measured());
+  EXPECT_EQ(choice.name, "second");
+  EXPECT_EQ(choice.reason, "was faster");
+  EXPECT_EQ(choose_kernel({}, kDocuments, Measured()).name, "first");
+  Options options;
+  options.kernel = "first";
+  EXPECT_EQ(choose_kernel(options, kNoMask, Measured()).name, "first");
+}
+
 TEST(KernelChoice, IsTheOneThatWasAskedFor) {
   Options options;
   options.kernel = "thorough";
