@@ -40,7 +40,7 @@ struct DropoutDraws {
     const std::uint32_t even = key % 4 < 2 ? integers[0] : integers[2];
     const std::uint32_t odd = key % 4 < 2 ? integers[1] : integers[3];
     const std::uint32_t integer = key % 2 == 0 ? even : odd;
-    return (key % 8 < 4 ? integer & 0xffffU : integer >> 16) < threshold;
+    return ((integer >> (static_cast<std::uint32_t>(key) & 4U) * 4U) & 0xffffU) < threshold;
   }
   FMHA_BWD_HOST_DEVICE bool keeps(std::int64_t head, std::int64_t query, std::int64_t key) const {
     return keeps(eight(head, query, key / 8), key);

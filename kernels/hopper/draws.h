@@ -36,7 +36,7 @@ struct TileDraws {
     const int sharer = lane / 4;
     const auto row = static_cast<std::uint32_t>(query + 2 * (lane % 4) + 8 * sharer);
     const std::uint64_t first =
-        offset + static_cast<std::uint32_t>(key / 8) + std::uint64_t{row} * eights_a_row;
+        offset + static_cast<std::uint32_t>(key) / 8 + std::uint64_t{row} * eights_a_row;
     std::uint32_t drawn = 0;  // four bits for each sharer
     FMHA_BWD_UNROLL
     for (int c = 0; c < 4; ++c) {

@@ -127,7 +127,7 @@ class FeaturedScores {
   /// `first_key` is that of the warpgroup.
   __device__ __forceinline__ FeaturedScores(const Arguments& a, const SharedMemory<kHeadDim>& shared,
                                             int stage, int first_key) {
-    const int thread = thread_of_warpgroup();
+    const int thread = kKeepsThread ? static_cast<int>(threadIdx.x) % kWarpgroup : thread_of_warpgroup();
     const int lane = thread % 32;
     const int head = shared.head[stage];
     const int first_query = shared.first_query[stage];
