@@ -2,9 +2,15 @@
 // same ones.
 //
 // Query head g (counted over batch and heads: sequence * nhead_q + head) has a Philox stream of its own. Keys
-// 4n .. 4n + 3 of query i take the four integers of counter offset + i * ceil(seqlen_k / 4) + n, with
-// seqlen_k the longest sequence's. An element is kept where its integer is below (1 - probability) 2^32,
-// rounded to the nearest integer; the probability is the fp32 number.
+// 8n .. 8n + 7 of query i take the four integers of counter offset + i * ceil(seqlen_k / 8) + n, with
+// seqlen_k the longest sequence's: keys 8n .. 8n + 3 the low 16 bits of the four in their order, keys
+// 8n + 4 .. 8n + 7 the high 16 bits. An element is kept where its 16 bits are below
+//
+//   threshold = (1 - probability) 2^16, rounded to the nearest integer, and at least 1,
+//
+// with the probability the fp32 number. So the probability in force is a multiple of 2^-16, at most 2^-17 off
+// the one asked for (and at most 1 - 2^-16; up to 2^-17 means that all is kept). What is kept is multiplied
+// by 2^16 / threshold: the expectation is that of the probability in force.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +25,25 @@ namespace fmha_bwd {
 struct DropoutDraws {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;
-  std::uint64_t threshold = 0;  // keep below; up to 2^32, which keeps all
-  std::int64_t quads_a_row = 0;
-  float keep_scale = 1.0F;  // 1 / (1 - probability)
+  std::uint32_t threshold = 1U << 16;  // keep below; 1 to 2^16, which keeps all
+  float keep_scale = 1.0F;             // 2^16 / threshold
+  std::int64_t eights_a_row = 0;
 
-  /// The integers of keys 4 * quad .. 4 * quad + 3.
-  FMHA_BWD_HOST_DEVICE PhiloxWords quad(std::int64_t head, std::int64_t query, std::int64_t quad) const {
-    const auto position = static_cast<std::uint64_t>(query * quads_a_row + quad);
+  /// The integers of keys 8 * eight .. 8 * eight + 7.
+  FMHA_BWD_HOST_DEVICE PhiloxWords eight(std::int64_t head, std::int64_t query, std::int64_t eight) const {
+    const auto position = static_cast<std::uint64_t>(query * eights_a_row + eight);
     return philox_quad(seed, static_cast<std::uint64_t>(head), offset + position);
   }
-  FMHA_BWD_HOST_DEVICE bool keeps(std::uint32_t integer) const { return integer < threshold; }
-  FMHA_BWD_HOST_DEVICE bool keeps(std::int64_t head, std::int64_t query, std::int64_t key) const {
+  /// Whether `key` is kept, whose eight has these integers.
+  FMHA_BWD_HOST_DEVICE bool keeps(const PhiloxWords& integers, std::int64_t key) const {
     // By choices, not by an index: on GPUs that would put the integers into memory.
-    const PhiloxWords words = quad(head, query, key / 4);
-    const std::uint32_t first = key % 2 == 0 ? words[0] : words[1];
-    const std::uint32_t second = key % 2 == 0 ? words[2] : words[3];
-    return keeps(key % 4 < 2 ? first : second);
+    const std::uint32_t even = key % 4 < 2 ? integers[0] : integers[2];
+    const std::uint32_t odd = key % 4 < 2 ? integers[1] : integers[3];
+    const std::uint32_t integer = key % 2 == 0 ? even : odd;
+    return ((integer >> (static_cast<std::uint32_t>(key) & 4U) * 4U) & 0xffffU) < threshold;
+  }
+  FMHA_BWD_HOST_DEVICE bool keeps(std::int64_t head, std::int64_t query, std::int64_t key) const {
+    return keeps(eight(head, query, key / 8), key);
   }
 };
 

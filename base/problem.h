@@ -40,7 +40,8 @@ std::string_view name_of(BiasShape shape);
 /// The inverse of name_of; nothing where no shape has that name.
 std::optional<BiasShape> bias_shape_named(std::string_view name);
 
-/// P is multiplied by 0 with this probability, else by 1 / (1 - probability); base/dropout.h has the draws.
+/// P is multiplied by 0 with this probability, else by 1 / (1 - probability); base/dropout.h has the draws,
+/// and how the probability is rounded.
 struct Dropout {
   float probability = 0.0F;  // in [0, 1)
   std::uint64_t seed = 1;

@@ -74,9 +74,9 @@ typedef struct {
   float softcap;           /* 0: none */
   int alibi;               /* 1: fmha_bwd_tensors.slopes */
   int sink;                /* 1: fmha_bwd_tensors.sink, and its gradient dsink */
-  float dropout;           /* the probability that an element of P is dropped, in [0, 1) */
+  float dropout;           /* the probability that an element of P is dropped, in [0, 1); to within 2^-17 */
   uint64_t dropout_seed;   /* of Philox; the forward and the backward need the same */
-  uint64_t dropout_offset; /* of its counter, up to 2^60 */
+  uint64_t dropout_offset; /* of its counter, which goes up by 1 for eight elements; up to 2^60 */
   int deterministic;       /* 1: the same bits in every run */
 } fmha_bwd_problem;
 

@@ -20,11 +20,12 @@ struct Factors {
 
   explicit Factors(const Problem& p) : dx(p.scale) {
     if (p.plain_scores()) return;
-    const float keep_scale = dropout_draws(p).keep_scale;
+    const DropoutDraws draws = dropout_draws(p);
+    const float keep_scale = draws.keep_scale;
     const int less_dropped = std::min(static_cast<int>(std::lround(std::log2(keep_scale))), 12);
     const int shift = less_dropped + (p.softcap > 0.0F ? 2 : 0);  // fp16 holds 2^14 P
     lse_less = p.softcap * kLog2E + static_cast<float>(shift);
-    d = 1.0F - p.dropout.probability;
+    d = 0x1p-16F * static_cast<float>(draws.threshold);
     dv = std::ldexp(keep_scale, -shift);
     dx = p.scale * std::ldexp(keep_scale, -less_dropped);
   }

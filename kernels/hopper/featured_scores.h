@@ -15,14 +15,12 @@
 // soft-cap and, to within sqrt 2, 1 / (1 - p), so that dX' is as large as dX: fp16 has no bits to spare.
 //
 // With a soft-cap r stands in S's place until dP is there, and P' is computed then: there are no registers
-// for P' and B at once. Of dropout the sign of what stands there tells: it is minus where the element is
-// dropped. r is never 0.
+// for P' and B at once.
 //
 // Cost for each element, beside the plain one's exponential and three operations: soft-cap one and a half on
 // the unit of exponentials (exp2, and a reciprocal that serves two elements) and eight others; ALiBi one and
-// a half; dropout some sixteen, most of them Philox's. A call of Philox gives four keys of a query, which
-// four lanes have: each makes a quarter of the calls and they exchange the bits. That is done before the
-// tile's first product, when registers are free.
+// a half; dropout some ten, most of them Philox's (draws.h). That is drawn before the tile's first product,
+// when registers are free.
 #pragma once
 
 #include <matrix_core.h>
@@ -30,7 +28,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/dropout.h"
+#include "kernels/hopper/draws.h"
 #include "kernels/hopper/factors.h"
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/scores.h"
@@ -107,8 +105,7 @@ struct ScoredArguments : DqDkDvArguments<kHeadDim> {
   float bend;           // 2 scale log2 e / c
   float bent;           // 2 c log2 e
   float dv_factor;
-  DropoutDraws draws;
-  PhiloxKeys keys;  // of the seed
+  TileDraws draws;
   bool bends;
   bool drops;
 };
@@ -130,21 +127,26 @@ class FeaturedScores {
   /// `first_key` is that of the warpgroup.
   __device__ __forceinline__ FeaturedScores(const Arguments& a, const SharedMemory<kHeadDim>& shared,
                                             int stage, int first_key) {
-    const int thread = thread_of_warpgroup();
+    const int thread = kKeepsThread ? static_cast<int>(threadIdx.x) % kWarpgroup : thread_of_warpgroup();
     const int lane = thread % 32;
     const int head = shared.head[stage];
-    const int query = shared.first_query[stage] + 2 * (lane % 4);
+    const int first_query = shared.first_query[stage];
     const int first_of_warp = first_key + thread / 32 * 16;
     if constexpr (kSlopes) {
       const int head_q = head - shared.walk.queries.outer * a.nhead_q;
+      const int query = first_query + 2 * (lane % 4);
       slope_ = a.slopes == nullptr ? 0.0F : kLog2E * __ldg(a.slopes + head_q);
       distance_ = slope_ * static_cast<float>(query + a.diagonal - first_of_warp - lane / 4);
     }
-    if (draws(a)) {
-      draw(a, head, query, first_of_warp / 4 + lane / 16, lane / 4 % 4);
-    } else if (kDrops) {
+    if constexpr (kDrops) {
       FMHA_BWD_UNROLL
-      for (int w = 0; w < kM / 64; ++w) kept_[w] = ~0U;
+      for (int w = 0; w < kM / 64; ++w) dropped_[w] = 0;
+      if (!draws(a)) return;
+      FMHA_BWD_UNROLL
+      for (int w = 0; w < kM / 64; ++w) {
+        dropped_[w] = a.draws.dropped(head, first_query + 64 * w, first_of_warp, lane);
+        asm volatile("" : "+r"(dropped_[w]));
+      }
     }
   }
 
@@ -152,7 +154,7 @@ class FeaturedScores {
 
   __device__ static __forceinline__ float dv_factor(const Arguments& a) { return a.dv_factor; }
 
-  /// r in the place of S, or P' without a soft-cap; with a minus where the element is dropped.
+  /// r in the place of S, or P' without a soft-cap.
   __device__ __forceinline__ void exponentiate(const Arguments& a, float (&s)[kM / 2],
                                                const float2 (&rows)[kM / 8]) const {
     if (bends(a)) {
@@ -162,13 +164,13 @@ class FeaturedScores {
         const float over0 = plus_one_exp2(s[i] * a.bend);
         const float over1 = plus_one_exp2(s[i + 1] * a.bend);
         const float inverse = reciprocal(over0 * over1);
-        s[i] = marked(i, inverse * over1);
-        s[i + 1] = marked(i + 1, inverse * over0);
+        s[i] = inverse * over1;
+        s[i + 1] = inverse * over0;
       }
     } else {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; ++i) {
-        s[i] = marked(i, exp2_approximate(s[i] * a.scale_log2 - subtrahend(i, of_element(rows[i / 4], i))));
+        s[i] = exp2_approximate(s[i] * a.scale_log2 - subtrahend(i, of_element(rows[i / 4], i)));
       }
     }
   }
@@ -192,17 +194,19 @@ class FeaturedScores {
           const float p1 = bent(a, e + 1, s[e + 1], row.y);
           const float bent0 = p0 * slope_of_bend(s[e]);
           const float bent1 = p1 * slope_of_bend(s[e + 1]);
-          word(p, e) = pack<T>(kept(s[e], p0), kept(s[e + 1], p1));
-          word(ds, e) = pack<T>(ds_of(kept(s[e], bent0), bent0, dp[e], rows[i / 4].x),
-                                ds_of(kept(s[e + 1], bent1), bent1, dp[e + 1], rows[i / 4].y));
+          word(p, e) = pack<T>(kept(e, p0), kept(e + 1, p1));
+          word(ds, e) = pack<T>(ds_of(kept(e, bent0), bent0, dp[e], rows[i / 4].x),
+                                ds_of(kept(e + 1, bent1), bent1, dp[e + 1], rows[i / 4].y));
         }
       }
     } else {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 2) {
-        word(p, i) = pack<T>(kept(s[i]), kept(s[i + 1]));
-        word(ds, i) = pack<T>(ds_of(kept(s[i]), magnitude(s[i]), dp[i], rows[i / 4].x),
-                              ds_of(kept(s[i + 1]), magnitude(s[i + 1]), dp[i + 1], rows[i / 4].y));
+        const float kept0 = kept(i, s[i]);
+        const float kept1 = kept(i + 1, s[i + 1]);
+        word(p, i) = pack<T>(kept0, kept1);
+        word(ds, i) = pack<T>(ds_of(kept0, s[i], dp[i], rows[i / 4].x),
+                              ds_of(kept1, s[i + 1], dp[i + 1], rows[i / 4].y));
       }
     }
   }
@@ -231,12 +235,12 @@ class FeaturedScores {
     const int further = i / 4 * 8 + i % 2 - i / 2 % 2 * 8;
     return lse + fabsf(distance_ + slope_ * static_cast<float>(further));
   }
-  /// P' of element i, whose r is `r` but for the sign.
+  /// P' of element i, whose r is `r`.
   __device__ __forceinline__ float bent(const Arguments& a, int i, float r, float lse) const {
-    return exp2_approximate(magnitude(r) * -a.bent - subtrahend(i, lse));
+    return exp2_approximate(r * -a.bent - subtrahend(i, lse));
   }
   /// r (1 - r)
-  __device__ static __forceinline__ float slope_of_bend(float r) { return magnitude(r) - r * r; }
+  __device__ static __forceinline__ float slope_of_bend(float r) { return r - r * r; }
 
   /// dX', where `kept_p` is p or 0.
   __device__ static __forceinline__ float ds_of(float kept_p, float p, float dp, float d) {
@@ -246,68 +250,25 @@ class FeaturedScores {
   __device__ static __forceinline__ float of_element(float2 rows, int i) {
     return i % 2 == 0 ? rows.x : rows.y;
   }
-  __device__ static __forceinline__ float magnitude(float x) { return kDrops ? fabsf(x) : x; }
-  /// x, with a minus where element i is dropped.
-  __device__ __forceinline__ float marked(int i, float x) const {
+  /// x, or 0 where element i is dropped. One instruction makes seven bits of a byte predicates (R2P). There
+  /// are no more predicates: with an eighth, hdim 64 spills. That bit becomes a mask.
+  __device__ __forceinline__ float kept(int i, float x) const {
     if constexpr (!kDrops) return x;
-    return (kept_[i / 32] >> bit_of(i) & 1U) != 0 ? x : -x;
-  }
-  /// x where the mark is not a minus, else 0; for the mark itself, without a comparison.
-  __device__ static __forceinline__ float kept(float mark) { return kDrops ? fmaxf(mark, 0.0F) : mark; }
-  __device__ static __forceinline__ float kept(float mark, float x) {
-    return !kDrops || mark > 0.0F ? x : 0.0F;
-  }
-  /// Of element i, in word i / 32: query 8 j + e, key 8 r stand at bit 8 (j % 4) + 4 (j / 4 % 2) + 2 r + e.
-  __device__ static __forceinline__ constexpr int bit_of(int i) {
-    return i / 4 % 4 * 8 + i / 16 % 2 * 4 + i % 4;
+    const std::uint32_t dropped = dropped_[i / 32];
+    if (i % 8 < 7) return (dropped >> (i % 32) & 1U) != 0 ? 0.0F : x;
+    return __uint_as_float(__float_as_uint(x) & ~sign_of_byte(dropped, i % 32 / 8));
   }
 
-  /// Fills kept_. The four lanes whose keys are of one quad of Philox, `sharer` 0 to 3 among them, draw the
-  /// tile's queries 8 j, j % 4 = sharer, for all four. `query` and `quad` are of the thread's first element.
-  __device__ __forceinline__ void draw(const Arguments& a, int head, int query, int quad, int sharer) {
-    const auto limit = static_cast<std::uint32_t>(a.draws.threshold - 1);
-    const std::int64_t quads = a.draws.quads_a_row;
-    const std::uint64_t first =
-        a.draws.offset + static_cast<std::uint64_t>((query + 8 * sharer) * quads + quad);
-    FMHA_BWD_UNROLL
-    for (int w = 0; w < kM / 64; ++w) {
-      std::uint32_t drawn = 0;  // byte n is for sharer n
-      FMHA_BWD_UNROLL
-      for (int c = 0; c < 8; ++c) {
-        const std::int64_t further = (64 * w + c / 4 * 32 + c % 2) * quads + c / 2 % 2 * 2;
-        const PhiloxWords integers = integers_at(a, head, first + static_cast<std::uint64_t>(further));
-        FMHA_BWD_UNROLL
-        for (int n = 0; n < 4; ++n) {
-          if (integers.words[n] <= limit) drawn |= 1U << (8 * n + c);
-        }
-      }
-      kept_[w] = exchanged(drawn, sharer);
-      asm volatile("" : "+r"(kept_[w]));
-    }
+  /// All bits as the highest of byte `byte`.
+  __device__ static __forceinline__ std::uint32_t sign_of_byte(std::uint32_t x, int byte) {
+    std::uint32_t mask;
+    asm("prmt.b32 %0, %1, 0, %2;" : "=r"(mask) : "r"(x), "r"(0x8888 + 0x1111 * byte));
+    return mask;
   }
 
-  /// The four integers of place `position` of a head's stream.
-  __device__ static __forceinline__ PhiloxWords integers_at(const Arguments& a, int head,
-                                                            std::uint64_t position) {
-    PhiloxWords words = {{static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32),
-                          static_cast<std::uint32_t>(head), 0}};
-    FMHA_BWD_UNROLL
-    for (int round = 0; round < 10; ++round)
-      words = philox_round(words, a.keys.of_round[round][0], a.keys.of_round[round][1]);
-    return words;
-  }
-
-  /// Byte n of the result is byte `sharer` of sharer n's: a transposition of 4 x 4 bytes.
-  __device__ static __forceinline__ std::uint32_t exchanged(std::uint32_t drawn, int sharer) {
-    const std::uint32_t two = __shfl_xor(drawn, 8);
-    const std::uint32_t halves = __byte_perm(drawn, two, sharer < 2 ? 0x5410 : 0x3276);
-    const std::uint32_t one = __shfl_xor(halves, 4);
-    return __byte_perm(halves, one, sharer % 2 == 0 ? 0x6240 : 0x3715);
-  }
-
-  float slope_;                  // of the head, times log2 e
-  float distance_;               // slope (i + diagonal - j) of the thread's first element
-  std::uint32_t kept_[kM / 64];  // a bit for each element
+  float slope_;                     // of the head, times log2 e
+  float distance_;                  // slope (i + diagonal - j) of the thread's first element
+  std::uint32_t dropped_[kM / 64];  // bit i % 32 of word i / 32 is element i's
 };
 
 template <class T, int kHeadDim, unsigned kFeatures>

@@ -162,11 +162,11 @@ class Pairs {
     std::int64_t drawn = -1;
     for_pairs(keep_, [&](std::int64_t i, std::int64_t j, Real& element) {
       const std::int64_t key = at_.keys().positions[static_cast<std::size_t>(j)];
-      if (j == 0 || key / 4 != drawn) {
-        drawn = key / 4;
-        words = terms_.draws.quad(head, at_.queries().positions[static_cast<std::size_t>(i)], drawn);
+      if (j == 0 || key / 8 != drawn) {
+        drawn = key / 8;
+        words = terms_.draws.eight(head, at_.queries().positions[static_cast<std::size_t>(i)], drawn);
       }
-      element = terms_.draws.keeps(words[static_cast<std::size_t>(key % 4)]) ? keep_scale : Real{0};
+      element = terms_.draws.keeps(words, key) ? keep_scale : Real{0};
     });
   }
 

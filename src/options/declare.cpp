@@ -109,9 +109,11 @@ void declare_problem(Declaration& add, Arguments& a) {
   add.toggle("--alibi,!--no-alibi", a.alibi, "scores fall off linearly with the distance from the diagonal");
   add.toggle("--sink,!--no-sink", a.sink,
              "a score of each head in every softmax's sum; dSink is computed too");
-  add.option("--dropout", "P", a.dropout, "P is dropped with this probability, in [0, 1) [0]");
+  add.option("--dropout", "P", a.dropout,
+             "P is dropped with this probability, in [0, 1), rounded to 2^-16 [0]");
   add.option("--dropout-seed", "N", a.dropout_seed, "of dropout's random numbers [1]");
-  add.option("--dropout-offset", "N", a.dropout_offset, "how many fours of them are skipped [0]");
+  add.option("--dropout-offset", "N", a.dropout_offset,
+             "how many calls of Philox, eight elements each, are skipped [0]");
 }
 
 void declare_inputs(Declaration& add, Arguments& a) {

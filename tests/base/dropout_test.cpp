@@ -39,46 +39,72 @@ TEST(Dropout, DropsItsShareOfTheElements) {
   }
 }
 
-TEST(Dropout, OfNoProbabilityKeepsEvenTheLargestInteger) {
+/// Of the keys 0 to 7 whose integers these are: x is kept.
+std::string kept_of(const DropoutDraws& draws, const PhiloxWords& integers) {
+  std::string text;
+  for (std::int64_t key = 0; key < 8; ++key) text += draws.keeps(integers, key) ? 'x' : '.';
+  return text;
+}
+
+TEST(Dropout, OfNoProbabilityKeepsEvenTheLargestHalf) {
   const DropoutDraws draws = dropout_draws(with_dropout(0.0F));
-  EXPECT_EQ(draws.threshold, std::uint64_t{1} << 32);
-  EXPECT_TRUE(draws.keeps(0xffffffffu));
+  EXPECT_EQ(draws.threshold, 1U << 16);
+  EXPECT_EQ(kept_of(draws, {{0xffffffffU, 0xffffffffU, 0xffffffffU, 0xffffffffU}}), "xxxxxxxx");
   EXPECT_EQ(draws.keep_scale, 1.0F);
 }
 
-TEST(Dropout, KeepsIntegersBelowItsThreshold) {
+TEST(Dropout, TakesTheLowHalvesOfTheIntegersForFourKeysAndTheHighHalvesForTheNextFour) {
+  const DropoutDraws draws = dropout_draws(with_dropout(0.5F));
+  EXPECT_EQ(kept_of(draws, {{0xffff0000U, 0xffffffffU, 0xffffffffU, 0xffffffffU}}), "x.......");
+  EXPECT_EQ(kept_of(draws, {{0xffffffffU, 0xffff0000U, 0xffffffffU, 0xffffffffU}}), ".x......");
+  EXPECT_EQ(kept_of(draws, {{0xffffffffU, 0xffffffffU, 0xffff0000U, 0xffffffffU}}), "..x.....");
+  EXPECT_EQ(kept_of(draws, {{0xffffffffU, 0xffffffffU, 0xffffffffU, 0xffff0000U}}), "...x....");
+  EXPECT_EQ(kept_of(draws, {{0x0000ffffU, 0xffffffffU, 0xffffffffU, 0xffffffffU}}), "....x...");
+  EXPECT_EQ(kept_of(draws, {{0xffffffffU, 0xffffffffU, 0xffffffffU, 0x0000ffffU}}), ".......x");
+}
+
+TEST(Dropout, KeepsHalvesBelowItsThreshold) {
   const DropoutDraws draws = dropout_draws(with_dropout(0.25F));
-  EXPECT_EQ(draws.threshold, 3u << 30);
-  EXPECT_TRUE(draws.keeps((3u << 30) - 1));
-  EXPECT_FALSE(draws.keeps(3u << 30));
+  EXPECT_EQ(draws.threshold, 0xc000U);
+  EXPECT_EQ(kept_of(draws, {{0xbfffc000U, 0xc000bfffU, 0xffff0000U, 0x0000ffffU}}), ".xx.x..x");
 }
 
 TEST(Dropout, TheThresholdIsRoundedToTheNearestInteger) {
-  // 0.2F is 13421773 / 2^26; (1 - that) 2^32 = 2^32 - 13421773 * 64.
-  EXPECT_EQ(dropout_draws(with_dropout(0.2F)).threshold, (std::uint64_t{1} << 32) - 13421773 * 64);
-  // 2^-33 of 2^32 is a half: 2^32 - 1/2 goes up.
-  EXPECT_EQ(dropout_draws(with_dropout(0x1p-33F)).threshold, std::uint64_t{1} << 32);
-  EXPECT_EQ(dropout_draws(with_dropout(0x1.8p-33F)).threshold, (std::uint64_t{1} << 32) - 1);
+  // (1 - 0.2) 2^16 = 52428.8
+  EXPECT_EQ(dropout_draws(with_dropout(0.2F)).threshold, 52429U);
+  // 2^-17 of 2^16 is a half: 2^16 - 1/2 goes up.
+  EXPECT_EQ(dropout_draws(with_dropout(0x1p-17F)).threshold, 1U << 16);
+  EXPECT_EQ(dropout_draws(with_dropout(0x1.8p-17F)).threshold, (1U << 16) - 1);
+}
+
+TEST(Dropout, AlwaysKeepsSomething) {
+  EXPECT_EQ(dropout_draws(with_dropout(0x1.fffp-1F)).threshold, 8U);
+  const DropoutDraws draws = dropout_draws(with_dropout(0x1.fffffep-1F));  // the largest below 1
+  EXPECT_EQ(draws.threshold, 1U);
+  EXPECT_EQ(draws.keep_scale, 65536.0F);
+  EXPECT_EQ(kept_of(draws, {{0x00010000U, 0xffffffffU, 0xffffffffU, 0xffffffffU}}), "x.......");
 }
 
 TEST(Dropout, ScalesWhatItKeepsByTheInverseOfItsShare) {
   EXPECT_EQ(dropout_draws(with_dropout(0.5F)).keep_scale, 2.0F);
   EXPECT_EQ(dropout_draws(with_dropout(0.75F)).keep_scale, 4.0F);
-  EXPECT_EQ(dropout_draws(with_dropout(0.2F)).keep_scale,
-            static_cast<float>(1.0 / (1.0 - static_cast<double>(0.2F))));
+  EXPECT_EQ(dropout_draws(with_dropout(0.2F)).keep_scale, 65536.0F / 52429.0F);
+  EXPECT_EQ(dropout_draws(with_dropout(0x1p-18F)).keep_scale, 1.0F);
 }
 
-TEST(Dropout, TakesFourKeysOfAQueryFromEachDraw) {
+TEST(Dropout, TakesEightKeysOfAQueryFromEachDraw) {
   Problem problem = with_dropout(0.5F, 42, 5);
-  problem.seqlen_k = 10;
+  problem.seqlen_k = 18;
   const DropoutDraws draws = dropout_draws(problem);
-  EXPECT_EQ(draws.quads_a_row, 3);
+  EXPECT_EQ(draws.eights_a_row, 3);
   for (std::int64_t head : {0, 1, 15}) {
     for (std::int64_t query = 0; query < 4; ++query) {
-      for (std::int64_t key = 0; key < 10; ++key) {
-        const std::uint64_t counter = 5 + static_cast<std::uint64_t>(query * 3 + key / 4);
+      for (std::int64_t key = 0; key < 18; ++key) {
+        const std::uint64_t counter = 5 + static_cast<std::uint64_t>(query * 3 + key / 8);
         const PhiloxWords words = philox_quad(42, static_cast<std::uint64_t>(head), counter);
-        ASSERT_EQ(draws.keeps(head, query, key), words[static_cast<std::size_t>(key % 4)] < 0x80000000u);
+        const std::uint32_t sign_of_half = key % 8 < 4 ? 0x8000U : 0x80000000U;
+        ASSERT_EQ(draws.keeps(head, query, key),
+                  (words[static_cast<std::size_t>(key % 4)] & sign_of_half) == 0);
       }
     }
   }
@@ -86,10 +112,10 @@ TEST(Dropout, TakesFourKeysOfAQueryFromEachDraw) {
 
 TEST(Dropout, AnOffsetMovesTheDrawsAlongTheCounter) {
   Problem near = with_dropout(0.5F, 7, 0);
-  near.seqlen_k = 4;
+  near.seqlen_k = 8;
   Problem far = near;
   far.dropout.offset = 2;
-  EXPECT_EQ(picture(dropout_draws(far), 1, 5, 4), picture(dropout_draws(near), 1, 7, 4).substr(8));
+  EXPECT_EQ(picture(dropout_draws(far), 1, 5, 8), picture(dropout_draws(near), 1, 7, 8).substr(16));
 }
 
 TEST(Dropout, HeadsAndSeedsHaveDrawsOfTheirOwn) {
@@ -110,10 +136,10 @@ TEST(Dropout, AHigherProbabilityDropsMoreOfTheSame) {
 // A change here changes what every run with dropout computes. Made by a Philox in Python.
 TEST(Dropout, HasItsPinnedDraws) {
   EXPECT_EQ(picture(dropout_draws(with_dropout(0.5F)), 0, 4, 10),
-            "......x.x."
-            ".xxxx...xx"
-            "xx..xx...."
-            "x..xx.x...");
+            "xxx.....x."
+            "...xx....."
+            "xxx.x....."
+            "x...xx...x");
 }
 
 }  // namespace
