@@ -157,14 +157,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   constexpr int kRowsBefore = kHalf * 64 * kPanelRowBytes;
   const int kept_thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int kept_lane = kept_thread % 32;
-  const std::uint32_t kept_row = matrix_offset(kept_thread / 32, kept_lane);
+  const std::uint32_t matrix_row = matrix_offset(kept_thread / 32, kept_lane);
   const auto thread = [&] { return Scores::kKeepsThread ? kept_thread : thread_of_warpgroup(); };
   const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread() % 32; };
-  const auto matrix_row = [&] {
-    if (Scores::kKeepsThread) return kept_row;
-    const int now = thread_of_warpgroup();
-    return matrix_offset(now / 32, now % 32);
-  };
   const int tiles = shared.walk.tiles;
   auto& [ring, ds_out, ds_in, turns] = progress;  // ds_in: two tiles behind
 
@@ -207,7 +202,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
-    const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row();
+    const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row;
     FMHA_BWD_UNROLL
     for (int i = 0; i < kM / 16; ++i) store_columns(to, i, Tile::kDsPanelBytes, ds[i]);
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
