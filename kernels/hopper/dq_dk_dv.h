@@ -183,6 +183,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     // P in the place of S
     float2 rows[kM / 8];
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
+    if (!Scores::kKeepsThread) __syncwarp();  // for the compiler, which spills without it
     const int first_query = shared.first_query[stage];
     const bool hides = hides_some<M, kHalf>(shared, first_query);
     products_wait<1>();

@@ -35,7 +35,7 @@ TEST(Choice, IsThatOfTheNearestLengthAndNumberOfHeads) {
   EXPECT_EQ(chosen(problem_of(1, 8, 64, 64)), "narrow");
   EXPECT_EQ(chosen(problem_of(2, 8, 128, 64)), "narrow");
   EXPECT_EQ(chosen(problem_of(8, 16, 512, 64)), "wide");
-  EXPECT_EQ(chosen(problem_of(1, 8, 100000, 64)), "wide");
+  EXPECT_EQ(chosen(problem_of(2, 8, 100000, 64)), "wide");
 }
 
 TEST(Choice, IsOfTheNearestHeadDimensionThatHoldsTheProblemsOwn) {
