@@ -7,7 +7,6 @@
 // Blocks before those of the rows write the plan, blocks after them zero the sums. The last rows come first,
 // so that the L2 cache still holds the zeros that stage 2 adds to first.
 #include <algorithm>
-#include <cstdlib>
 
 #include "kernels/element.h"
 #include "kernels/hopper/launch.h"
@@ -61,8 +60,8 @@ __device__ __forceinline__ void write_plan(const Plan<kHeadDim>& plan, int block
 }
 
 template <class T, int kHeadDim, bool kGrouped>
-__global__ __launch_bounds__(kThreads, 4) void dot_do_o_kernel(
-    const __grid_constant__ DotDoOArguments<T, kHeadDim> a) {
+__global__ __launch_bounds__(kThreads,
+                             4) void dot_do_o_kernel(const __grid_constant__ DotDoOArguments<T, kHeadDim> a) {
   follow_launch_before();
   constexpr int kPackSize = Pack<T>::kSize;
   constexpr int kSharers = hopper::kSharers<T, kHeadDim>;
@@ -115,10 +114,9 @@ __global__ __launch_bounds__(kThreads, 4) void dot_do_o_kernel(
   }
 }
 
-int alternating_heads(const Problem& p, std::int64_t key_tiles) {
-  if (!p.deterministic) return 1;
-  if (const char* g = std::getenv("DQ_G")) return std::atoi(g);
-  return static_cast<int>(std::max<std::int64_t>(processors() / key_tiles, 1));
+/// Heads whose walks alternate: twice as many as have all their walks under way at a time (turns.h).
+std::int64_t alternating_heads(const Problem& p, std::int64_t key_tiles) {
+  return p.deterministic && key_tiles > 0 ? std::max<std::int64_t>(2 * processors() / key_tiles, 1) : 1;
 }
 
 template <int kHeadDim>
@@ -136,7 +134,7 @@ Plan<kHeadDim> plan_of(const Problem& p, const MaskRule& mask, const DeviceTenso
           static_cast<int>(p.group_size()),
           static_cast<int>(share.owned),
           static_cast<int>(share.parts),
-          alternating_heads(p, key_tiles),
+          static_cast<int>(alternating_heads(p, key_tiles)),
           p.deterministic};
 }
 

@@ -136,6 +136,7 @@ __device__ __forceinline__ void for_walks(const DqDkDvArguments<kHeadDim>& a, Sh
     if (shared.walk.tiles > 0) {
       body(n);
     } else {
+      __syncwarp();
       if (thread_of_warpgroup() % 32 == 0) barrier_arrive(shared.k_empty);
       if (shared.walk.parts == 0 && kHalf * 64 < Tiling<kHeadDim>::kN)
         store_zeros<kHeadDim, kHalf>(a, shared);
