@@ -141,8 +141,7 @@ __device__ __forceinline__ void for_walks(const DqDkDvArguments<kHeadDim>& a, Sh
       if (shared.walk.parts == 0 && kHalf * 64 < Tiling<kHeadDim>::kN)
         store_zeros<kHeadDim, kHalf>(a, shared);
     }
-    __syncwarp();
-    if (thread_of_warpgroup() % 32 == 0) barrier_arrive(shared.walk_empty);
+    barrier_arrive(shared.walk_empty);
   }
 }
 
@@ -184,9 +183,9 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     // P in the place of S
     float2 rows[kM / 8];
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
-    if (!Scores::kKeepsThread) __syncwarp();  // for the compiler, which spills without it
+    if (Scores::kNeedsHead) __syncwarp();  // for the compiler, which spills without it
     const int first_query = shared.first_query[stage];
-    const bool hides = hides_some<M, kHalf>(shared, first_query);
+    const bool hides = hides_some<M, kHalf>(shared, first_query, thread() / 32);
     products_wait<1>();
     products_finished(s);
     if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
@@ -254,7 +253,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   }
   turns.walk_ends(tiles);
 
-  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread())) return;
+  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread_of_warpgroup())) return;
   // V's rows were this warpgroup's alone. dK leaves by a buffer of dS; there are two at least which dQ has
   // been made of, and nobody writes dS before the next walk's V has come.
   Ring<Tile::kDsStages> free_ds = ds_out;
@@ -269,7 +268,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, row);
   tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, row);
   named_barrier<kWarpgroup, 2 + kHalf>();
-  if (thread() == 0) {
+  if (thread_of_warpgroup() == 0) {
     const Walk walk = shared.walk;
     for (int p = 0; p < Tile::kQPanels; ++p) {
       store_tile(a.dv, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,
@@ -301,7 +300,7 @@ __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   constexpr unsigned kWarps = 8;  // that multiply
   barrier_init(shared.walk_full, 1);
-  barrier_init(shared.walk_empty, kHasTurns ? kWarps + 3 : kWarps);  // the threads of turns.h too
+  barrier_init(shared.walk_empty, 2 * kWarpgroup + (kHasTurns ? 3 : 0));  // the threads of turns.h too
   barrier_init(shared.k_full, 1);
   barrier_init(shared.k_empty, kWarps);
   barrier_init(shared.v_full, 1);

@@ -79,10 +79,10 @@ struct DqDkDvArguments {
 template <int kHeadDim>
 struct Seen {
   static constexpr int kHalves = Tiling<kHeadDim>::kN / 64;
-  int first_by[kHalves][64];  // the first query that sees each key; seqlen_q or kNobody where there is none
-  int end_by[kHalves][64];    // the first that does not any more; not of a Staircase
-  int all_by[kHalves];        // from this query on every key is seen; kNobody where there is none
-  int end_all_by[kHalves];    // from this one on not any more; not of a Staircase
+  int first_by[kHalves][64];   // the first query that sees each key; seqlen_q or kNobody where there is none
+  int end_by[kHalves][64];     // the first that does not any more; not of a Staircase
+  int all_by[kHalves][4];      // from this query on every key is seen; kNobody where there is none
+  int end_all_by[kHalves][4];  // from this one on not any more; not of a Staircase
 };
 
 /// P on its way from one multiplying warpgroup to the other, in the order of its registers.
