@@ -185,7 +185,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     if (Scores::kNeedsHead) __syncwarp();  // for the compiler, which spills without it
     const int first_query = shared.first_query[stage];
-    const bool hides = hides_some<M, kHalf>(shared, first_query, thread() / 32);
+    const bool hides = hides_some<M, kHalf>(shared, first_query);
     products_wait<1>();
     products_finished(s);
     if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
@@ -253,7 +253,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   }
   turns.walk_ends(tiles);
 
-  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread_of_warpgroup())) return;
+  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread())) return;
   // V's rows were this warpgroup's alone. dK leaves by a buffer of dS; there are two at least which dQ has
   // been made of, and nobody writes dS before the next walk's V has come.
   Ring<Tile::kDsStages> free_ds = ds_out;
@@ -268,7 +268,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, row);
   tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, row);
   named_barrier<kWarpgroup, 2 + kHalf>();
-  if (thread_of_warpgroup() == 0) {
+  if (thread() == 0) {
     const Walk walk = shared.walk;
     for (int p = 0; p < Tile::kQPanels; ++p) {
       store_tile(a.dv, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,

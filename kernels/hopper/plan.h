@@ -63,12 +63,12 @@ class Visits {
   __device__ __forceinline__ Visits(const MaskRule& rule, int seqlen_q, int seqlen_k)
       : mask_(rule, seqlen_q, seqlen_k), seqlen_q_(seqlen_q), seqlen_k_(seqlen_k) {}
 
-  struct Tiles {
+  struct From {
     int begin;
     int end;
   };
   /// Of tile `index` of keys. Where nobody sees it, `end` is `begin`; past the last one, the end of all.
-  __device__ __forceinline__ Tiles of(int index) const {
+  __device__ __forceinline__ From of(int index) const {
     const std::int64_t first = static_cast<std::int64_t>(index) * Tile::kN;
     const auto all = static_cast<int>(divided_up(seqlen_q_, Tile::kM));
     if (first >= seqlen_k_) return {all, all};
@@ -76,6 +76,13 @@ class Visits {
         mask_.queries_of({first, first + Tile::kN < seqlen_k_ ? first + Tile::kN : seqlen_k_});
     const int begin = static_cast<int>(queries.begin) / Tile::kM;
     return {begin, queries.empty() ? begin : static_cast<int>(divided_up(queries.end, Tile::kM))};
+  }
+
+  /// The queries that see a key; those from kNobody to 0 where it is past the last one.
+  __device__ __forceinline__ From of_key(int key) const {
+    if (key >= seqlen_k_) return {kNobody, 0};
+    const Range queries = mask_.visible_queries(key);
+    return {static_cast<int>(queries.begin), static_cast<int>(queries.end)};
   }
 
  private:
@@ -126,6 +133,12 @@ __device__ __forceinline__ Walk walk_over(const Plan<kHeadDim>& plan, const KeyT
   walk.end_tile = end;
   walk.step = 1;
   walk.shared = -1;
+  for (int half = 0; half < 2; ++half) {
+    // The later a key, the later it is seen, and the later no more.
+    const int first = walk.first_key + 64 * half;
+    walk.all_seen_from[half] = visits.of_key(first + 63).begin;
+    walk.all_seen_end[half] = visits.of_key(first).end;
+  }
   if (begin == end) return walk;
   walk.parts = 1;
   walk.tiles = (end - begin) * plan.group_size;

@@ -10,38 +10,28 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 /// Notes which queries see the keys of half kHalf of the walk, under a mask of type M: each warp of the
-/// half's warpgroup for its own 16 of them, and for all.
+/// half's warpgroup does for its own 16 of them.
 template <class M, int kHalf, int kHeadDim>
 __device__ __forceinline__ void note_seen(const DqDkDvArguments<kHeadDim>& a,
                                           SharedMemory<kHeadDim>& shared) {
-  Seen<kHeadDim>& seen = shared.seen;
-  const int warp = thread_of_warpgroup() / 32;
-  const int lane = thread_of_warpgroup() % 32;
-  if (lane < 18) {
-    const int row = lane < 16 ? 16 * warp + lane : lane == 16 ? 63 : 0;
+  const int thread = thread_of_warpgroup();
+  if (thread % 32 < 16) {
+    const int row = thread / 32 * 16 + thread % 32;
     const int key = shared.walk.first_key + 64 * kHalf + row;
     const M mask = mask_of<M>(a, shared.walk);
     const Range queries = key < shared.walk.seqlen_k ? mask.visible_queries(key) : Range{kNobody, 0};
-    const auto first = static_cast<int>(queries.begin);
-    const auto end = static_cast<int>(queries.end);
-    if (lane < 16) {
-      seen.first_by[kHalf][row] = first;
-      if (!std::is_same_v<M, Staircase>) seen.end_by[kHalf][row] = end;
-    }
-    // The later a key, the later it is seen, and the later no more.
-    if (lane == 16) seen.all_by[kHalf][warp] = first;
-    if (lane == 17) seen.end_all_by[kHalf][warp] = end;
+    shared.seen.first_by[kHalf][row] = static_cast<int>(queries.begin);
+    if (!std::is_same_v<M, Staircase>) shared.seen.end_by[kHalf][row] = static_cast<int>(queries.end);
   }
   __syncwarp();
 }
 
-/// Whether a tile's scores of a half are not all seen, under a mask of type M; asked by warp `warp` of the
-/// warpgroup.
+/// Whether a tile's scores of a half are not all seen, under a mask of type M.
 template <class M, int kHalf, int kHeadDim>
-__device__ __forceinline__ bool hides_some(const SharedMemory<kHeadDim>& shared, int first_query, int warp) {
-  const Seen<kHeadDim>& seen = shared.seen;
-  return first_query < seen.all_by[kHalf][warp] ||
-         (!std::is_same_v<M, Staircase> && first_query + Tiling<kHeadDim>::kM > seen.end_all_by[kHalf][warp]);
+__device__ __forceinline__ bool hides_some(const SharedMemory<kHeadDim>& shared, int first_query) {
+  const Walk& walk = shared.walk;
+  return first_query < walk.all_seen_from[kHalf] ||
+         (!std::is_same_v<M, Staircase> && first_query + Tiling<kHeadDim>::kM > walk.all_seen_end[kHalf]);
 }
 
 /// P = `hidden`, or what stands in P's place, where a mask of type M hides it from half kHalf of the keys.

@@ -37,16 +37,19 @@ struct alignas(16) Walk {
   int plane_tile;  // of the sequence, in head 0's plane
   int head_k;
   int first_key;
-  int tiles;       // to visit
-  int first_tile;  // of a head
-  int end_tile;    // of a head
-  int start_tile;  // of a head
-  int step;        // to the next tile: 1 or -1
-  Turn turn;       // where additions to dQ have one
-  int next_tile;   // to load
-  int next_head;   // to load
-  int shared;      // which shared tile of keys it is; -1 where the walk owns its tile
-  int parts;       // walks that visit part of it
+  int tiles;             // to visit
+  int first_tile;        // of a head
+  int end_tile;          // of a head
+  int start_tile;        // of a head
+  int step;              // to the next tile: 1 or -1
+  Turn turn;             // where additions to dQ have one
+  int next_tile;         // to load
+  int next_head;         // to load
+  int shared;            // which shared tile of keys it is; -1 where the walk owns its tile
+  int parts;             // walks that visit part of it
+  int all_seen_from[2];  // of each 64 of the keys: from this query on every one is seen; kNobody where none
+                         // is
+  int all_seen_end[2];   // and from this one on not any more
 };
 
 template <int kHeadDim>
@@ -79,10 +82,8 @@ struct DqDkDvArguments {
 template <int kHeadDim>
 struct Seen {
   static constexpr int kHalves = Tiling<kHeadDim>::kN / 64;
-  int first_by[kHalves][64];   // the first query that sees each key; seqlen_q or kNobody where there is none
-  int end_by[kHalves][64];     // the first that does not any more; not of a Staircase
-  int all_by[kHalves][4];      // from this query on every key is seen; kNobody where there is none
-  int end_all_by[kHalves][4];  // from this one on not any more; not of a Staircase
+  int first_by[kHalves][64];  // the first query that sees each key; seqlen_q or kNobody where there is none
+  int end_by[kHalves][64];    // the first that does not any more; not of a Staircase
 };
 
 /// P on its way from one multiplying warpgroup to the other, in the order of its registers.

@@ -182,7 +182,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   do {
     const int stage = ring.stage;
     const int first_query = shared.first_query[stage];
-    const bool hides = hides_some<M, 0>(shared, first_query, thread / 32);
+    const bool hides = hides_some<M, 0>(shared, first_query);
     // P in the place of S
     exponentiate<64>(s, lse, a.scale_log2);
     if (hides) hide_unseen<M, 0>(s, shared, first_query, lane);
