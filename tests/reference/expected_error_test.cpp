@@ -145,7 +145,8 @@ TEST(ExpectedError, OfEveryFeatureIsAboutWhatTheTextbookErrs) {
                                      std::sqrt(size / static_cast<double>(c.exact.of(id).size()));
       const double ratio =
           rms_error(textbook.of(id), c.exact.of(id)) / std::hypot(expected.of(id).rms, output_rounding);
-      EXPECT_GT(ratio, 0.02) << name_of(dtype) << ' ' << name_of(id);
+      // dSink is four numbers, which may happen to err little.
+      EXPECT_GT(ratio, id == TensorId::dsink ? 0.01 : 0.02) << name_of(dtype) << ' ' << name_of(id);
       EXPECT_LT(ratio, 1.2) << name_of(dtype) << ' ' << name_of(id);
     }
   }
