@@ -5,10 +5,10 @@
 //
 // for plain scores; featured_scores.h has P and dS of the others.
 //
-// Tiling (of head dimensions up to 128; wide.h has those above): a block owns kN = 128 keys of one key head
-// (or shares them, share_out.h) and walks over the tiles of queries that see any of them, for every query
-// head of the group. One thread loads by the copy engine. Two warpgroups multiply, 64 keys each; for a tile
-// of kM queries a warpgroup does
+// Tiling (of head dimensions up to 128; wide.h has those above): a walk is over the tiles of queries that see
+// any of kN = 128 keys of one key head, for every query head of the group, or over a share of them
+// (share_out.h). There is one block a multiprocessor, which takes one walk after another (load.h). One thread
+// loads by the copy engine. Two warpgroups multiply, 64 keys each; for a tile of kM queries a warpgroup does
 //   1. S^T = K Q^T and dP^T = V dO^T, both operands from shared memory;
 //   2. P of S while dP is multiplied, then dS of dP, both in registers;
 //   3. dV += P^T dO and dK += dS^T Q: P and dS, packed to 16 bits, are the left operands, still in registers;
@@ -19,8 +19,8 @@
 // to warpgroup, and two tiles late, so that neither waits for the other. They run half a tile apart, one with
 // its exponentials while the other multiplies: the second starts when the first has issued all products of
 // its first tile, and contention for the tensor cores keeps them apart from then on. Masks are looked at on
-// boundary tiles only, tiles that nobody sees are skipped, and of a head's blocks those with the most tiles
-// start first.
+// boundary tiles only, tiles that nobody sees are skipped, and of a head's walks those with the most tiles
+// come first. Tiles of the next walk are loaded while the last products of one are made.
 //
 // Budget at hdim 128 (kM = 64): 64 + 64 sums of dK and dV, 32 of S, 32 of dP (dQ's after it) of 240 registers
 // a thread; 210 KB of shared memory; one block an SM. At hdim 64 (kM = 128): 32 + 32, 64 and 64 registers,

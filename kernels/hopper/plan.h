@@ -1,4 +1,5 @@
-// The walks of stage 2, which stage 1 writes down.
+// The walks of stage 2, which stage 1 writes down: the loading warp of stage 2 has few registers, and its
+// divisions and searches would stand between one walk and the next.
 #pragma once
 
 #include "kernels/hopper/walk.h"

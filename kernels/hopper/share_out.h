@@ -1,10 +1,10 @@
-// How the tiles of keys are shared out among the blocks of stage 2.
+// How the tiles of keys are shared out among the walks of stage 2.
 //
-// Most blocks own one tile. When they run in whole waves, one block a multiprocessor, the last wave is often
-// nearly empty: 2048 tiles on 132 multiprocessors are 15 waves and half of one, and take the time of 16. The
-// tiles of that last wave are therefore walked over by several blocks each, every one over its share of the
-// queries. They add dK and dV up in fp32, and the last of them to finish rounds the sums and stores them. A
-// problem of fewer tiles than multiprocessors gets more blocks in the same way.
+// Most tiles have a walk of their own. When as many walks as multiprocessors run at a time, the last wave of
+// them is often nearly empty: 2048 tiles on 132 multiprocessors are 15 waves and half of one, and take the
+// time of 16. The tiles of that last wave are therefore walked over by several walks each, every one over its
+// share of the queries. They add dK and dV up in fp32, and the last of them to finish rounds the sums and
+// stores them. A problem of fewer tiles than multiprocessors gets more walks in the same way.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 struct ShareOut {
-  std::int64_t owned = 0;   // tiles with a block of their own: the first ones
+  std::int64_t owned = 0;   // tiles with a walk of their own: the first ones
   std::int64_t shared = 0;  // tiles after those
-  std::int64_t parts = 1;   // blocks of a shared tile
+  std::int64_t parts = 1;   // walks of a shared tile
 
   std::int64_t walks() const { return owned + shared * parts; }
 };
 
 /// For `tiles` tiles of keys, each walked over by up to `walk` tiles of queries, on `processors`
-/// multiprocessors: the fewest rounds of work in the last wave, where the start and the end of a block cost
+/// multiprocessors: the fewest rounds of work in the last wave, where the start and the end of a walk cost
 /// as much as kBlockCost tiles.
 constexpr ShareOut share_out(std::int64_t tiles, std::int64_t walk, std::int64_t processors) {
   constexpr std::int64_t kBlockCost = 5;
