@@ -48,17 +48,18 @@ std::string_view current_arch() {
 }
 
 const Family& fastest_family(const Problem& problem, const MaskRule& mask) {
-  if (const MeasuredChoice* const choice = choice_for(problem, mask, current_arch())) {
-    for (const Family* family : families()) {
-      if (family->name() == choice->kernel && !family->refusal(problem, mask, current_arch())) return *family;
-    }
-  }
+  const MeasuredChoice* const choice = choice_for(problem, mask, current_arch());
+  const Family* first = nullptr;
   std::string reasons;
   for (const Family* family : families()) {
-    const auto refusal = family->refusal(problem, mask, current_arch());
-    if (!refusal) return *family;
-    reasons += "; " + std::string(family->name()) + ": " + *refusal;
+    if (const auto refusal = family->refusal(problem, mask, current_arch())) {
+      reasons += "; " + std::string(family->name()) + ": " + *refusal;
+      continue;
+    }
+    if (choice != nullptr && family->name() == choice->kernel) return *family;
+    if (first == nullptr) first = family;
   }
+  if (first != nullptr) return *first;
   throw Error(ExitCode::unsupported, "no kernel supports the problem" + reasons);
 }
 

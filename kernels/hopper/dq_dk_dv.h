@@ -124,8 +124,8 @@ __device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
 }
 
 /// Calls body(n) for each of the block's walks that visits tiles, walk n of the block; both multiplying
-/// warpgroups do, each for its half of the keys or of the work. Under a mask of type M.
-template <class M, int kHalf, int kHeadDim, class Body>
+/// warpgroups do, each for its half of the keys or of the work.
+template <int kHalf, int kHeadDim, class Body>
 __device__ __forceinline__ void for_walks(const DqDkDvArguments<kHeadDim>& a, SharedMemory<kHeadDim>& shared,
                                           const Body& body) {
   for (unsigned n = 0;; ++n) {
@@ -285,7 +285,7 @@ template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHal
 __device__ __forceinline__ void differentiate_walks(const typename Scores::Arguments& a,
                                                     SharedMemory<kHeadDim>& shared) {
   Progress<kHeadDim, kHasTurns> progress;
-  for_walks<M, kHalf>(a, shared, [&](unsigned n) {
+  for_walks<kHalf>(a, shared, [&](unsigned n) {
     if constexpr (!Tiling<kHeadDim>::kWide)
       differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, n, progress);
     else if constexpr (kHalf == 0)

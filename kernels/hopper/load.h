@@ -14,8 +14,8 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 template <bool kNeedsHead, bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& a,
                                                SharedMemory<kHeadDim>& shared, int t, int stage) {
-  const unsigned n = shared.walks_loaded;
   using Tile = Tiling<kHeadDim>;
+  const unsigned n = shared.walks_loaded;
   constexpr unsigned kRowBytes = Tile::kM * sizeof(float);
   Walk& walk = shared.loading;
   const int head = walk.next_head;
@@ -69,8 +69,8 @@ __device__ __forceinline__ void load_keys(SharedMemory<kHeadDim>& shared, std::b
 template <int kHeadDim>
 __device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
-  const unsigned n = shared.walks_loaded;
   using Tile = Tiling<kHeadDim>;
+  const unsigned n = shared.walks_loaded;
   barrier_wait(shared.k_empty, n % 2 ^ 1);
   load_keys(shared, shared.k, a.k, Tile::kQPanels, shared.k_full);
   barrier_wait(shared.walk_empty, n % 2 ^ 1);

@@ -62,17 +62,15 @@ class Visits {
 
  public:
   __device__ __forceinline__ Visits(const MaskRule& rule, int seqlen_q, int seqlen_k)
-      : mask_(rule, seqlen_q, seqlen_k), seqlen_q_(seqlen_q), seqlen_k_(seqlen_k) {}
+      : mask_(rule, seqlen_q, seqlen_k), seqlen_k_(seqlen_k) {}
 
-  struct From {
+  struct Span {
     int begin;
     int end;
   };
-  /// Of tile `index` of keys. Where nobody sees it, `end` is `begin`; past the last one, the end of all.
-  __device__ __forceinline__ From of(int index) const {
+  /// The tiles that see tile `index` of keys. Where none does, `end` is `begin`.
+  __device__ __forceinline__ Span of(int index) const {
     const std::int64_t first = static_cast<std::int64_t>(index) * Tile::kN;
-    const auto all = static_cast<int>(divided_up(seqlen_q_, Tile::kM));
-    if (first >= seqlen_k_) return {all, all};
     const Range queries =
         mask_.queries_of({first, first + Tile::kN < seqlen_k_ ? first + Tile::kN : seqlen_k_});
     const int begin = static_cast<int>(queries.begin) / Tile::kM;
@@ -80,7 +78,7 @@ class Visits {
   }
 
   /// The queries that see a key; those from kNobody to 0 where it is past the last one.
-  __device__ __forceinline__ From of_key(int key) const {
+  __device__ __forceinline__ Span of_key(int key) const {
     if (key >= seqlen_k_) return {kNobody, 0};
     const Range queries = mask_.visible_queries(key);
     return {static_cast<int>(queries.begin), static_cast<int>(queries.end)};
@@ -88,7 +86,6 @@ class Visits {
 
  private:
   Mask mask_;
-  int seqlen_q_;
   int seqlen_k_;
 };
 

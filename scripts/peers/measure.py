@@ -41,20 +41,10 @@ def measure(row, calls, rounds, target_ms, settle_ms):
 def product_tflops(rounds, target_ms, settle_ms, size=8192):
     """The rate of a bf16 product of two `size` x `size` matrices, median of the rounds: what a kernel made of
     such products can be held against."""
-    import statistics
-
     import torch
-    from peers.contestants import milliseconds
 
     left, right = (torch.randn(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     result = torch.empty_like(left)
-
-    def call():
-        torch.matmul(left, right, out=result)
-
-    calls = plan.calls_for(target_ms, milliseconds(call, plan.calls_for(target_ms, milliseconds(call, 3))))
-    samples = []
-    for _ in range(rounds):
-        milliseconds(call, max(1, round(calls * settle_ms / target_ms)))
-        samples.append(milliseconds(call, calls))
-    return 2 * size**3 / statistics.median(samples) / 1e9
+    row = plan.Row(None)
+    measure(row, {"product": lambda: torch.matmul(left, right, out=result)}, rounds, target_ms, settle_ms)
+    return 2 * size**3 / row.median("product") / 1e9
