@@ -42,9 +42,9 @@ template <class T, int kHeadDim>
 inline constexpr int kSharers =
     (Tiling<kHeadDim>::kHdimV == 192 ? 256 : Tiling<kHeadDim>::kHdimV) / Pack<T>::kSize;
 
-/// Block `block` of plan_blocks writes its part of the plan; in group mode there is one.
+/// Block `block` of `blocks` writes its part of the plan and of seen.h's table; in group mode there is one.
 template <int kHeadDim, bool kGrouped>
-__device__ __forceinline__ void write_plan(const Plan<kHeadDim>& plan, int block) {
+__device__ __forceinline__ void write_plan(const Plan<kHeadDim>& plan, int block, int blocks) {
   if (kGrouped) {
     if (threadIdx.x < 32) {
       write_tiles_before(plan.key_tiles_before, plan.planes.count, [&](int n) {
@@ -57,6 +57,12 @@ __device__ __forceinline__ void write_plan(const Plan<kHeadDim>& plan, int block
   for (int tile = block * kThreads + static_cast<int>(threadIdx.x); tile < plan.tiles; tile += stride) {
     write_walks<kGrouped>(plan, tile);
   }
+  if (plan.seen == nullptr) return;
+  constexpr int kWarps = kThreads / 32;
+  const int warps = kGrouped ? kWarps : kWarps * blocks;
+  for (int tile = block * kWarps + static_cast<int>(threadIdx.x) / 32; tile < plan.tiles; tile += warps) {
+    write_seen<kGrouped>(plan, tile);
+  }
 }
 
 template <class T, int kHeadDim, bool kGrouped>
@@ -68,7 +74,7 @@ __global__ __launch_bounds__(kThreads,
   constexpr int kRows = kThreads / kSharers;             // of a block
   constexpr int kBlocks = Tiling<kHeadDim>::kM / kRows;  // of a tile
   if (static_cast<int>(blockIdx.x) < a.plan_blocks) {
-    write_plan<kHeadDim, kGrouped>(a.plan, static_cast<int>(blockIdx.x));
+    write_plan<kHeadDim, kGrouped>(a.plan, static_cast<int>(blockIdx.x), a.plan_blocks);
     return;
   }
   const int block = a.row_blocks - 1 - (static_cast<int>(blockIdx.x) - a.plan_blocks);
@@ -126,6 +132,7 @@ Plan<kHeadDim> plan_of(const Problem& p, const MaskRule& mask, const DeviceTenso
   const std::int64_t key_tiles = divided_up(p.seqlen_k, Tiling<kHeadDim>::kN);
   return {scratch.plan,
           scratch.key_tiles_before,
+          Staircase::is_one(mask) ? nullptr : scratch.seen,
           planes_of<kHeadDim>(p, t),
           mask,
           static_cast<int>(share.owned + share.shared),

@@ -83,74 +83,54 @@ __device__ __forceinline__ void multiply_dq(float (&dq)[32], const std::byte* ds
   products_commit();
 }
 
-/// dK / scale and dV of a shared tile of keys: adds this block's sums to the others'. True in the last block
-/// to come, which then holds the whole sums.
+/// dK / scale and dV of a shared tile of keys: adds this walk's sums to the others'. True in the last walk to
+/// come, which then holds the whole sums.
 template <int kHeadDim, int kHalf>
 __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, SharedMemory<kHeadDim>& shared,
-                                          float (&dk)[kHeadDim / 2], float (&dv)[kHeadDim / 2], int thread) {
+                                          const Walk& walk, float (&dk)[kHeadDim / 2],
+                                          float (&dv)[kHeadDim / 2]) {
   constexpr int kQuarter = Tiling<kHeadDim>::kKeyTileElements / 4;
-  const int index = shared.walk.shared;
-  float* const dk_sums = a.sums + (static_cast<std::int64_t>(index) * 4 + kHalf) * kQuarter + 4 * thread;
+  float* const dk_sums =
+      a.sums + (static_cast<std::int64_t>(walk.shared) * 4 + kHalf) * kQuarter + 4 * thread_of_warpgroup();
   float* const dv_sums = dk_sums + 2 * kQuarter;
   add_sums(dk_sums, dk);
   add_sums(dv_sums, dv);
-  if (!is_last_to_add(a, shared, kHalf == 0 && thread == 0)) return false;
+  if (!is_last_to_add<kHalf>(a, shared, walk)) return false;
   read_sums(dk, dk_sums);
   read_sums(dv, dv_sums);
   return true;
 }
 
-/// dK = dV = 0 for half kHalf of a walk's keys, which no query sees; by way of the half's rows of V's place.
-template <int kHeadDim, int kHalf>
-__device__ __forceinline__ void store_zeros(const DqDkDvArguments<kHeadDim>& a,
-                                            SharedMemory<kHeadDim>& shared) {
-  using Tile = Tiling<kHeadDim>;
-  constexpr int kBytes = 64 * kPanelRowBytes;
-  std::byte* const zeros = shared.v + kHalf * kBytes;
-  const int thread = thread_of_warpgroup();
-  for (int i = thread; i < kBytes / 16; i += kWarpgroup) reinterpret_cast<uint4*>(zeros)[i] = uint4{};
-  fence_async_proxy();
-  named_barrier<kWarpgroup, 2 + kHalf>();
-  if (thread != 0) return;
-  const Walk walk = shared.walk;
-  const int row = walk.first_key + kHalf * 64;
-  for (int p = 0; p < Tile::kQPanels; ++p) {
-    store_tile(a.dk, p * kPanelColumns, row, walk.head_k, walk.keys, zeros);
+/// Adds a warpgroup's half of dQ of the last visit, for which nothing has come after; K in `k_stage`
+/// is free then.
+template <class T, int kHeadDim, bool kHasTurns, int kHalf>
+__device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
+                                            SharedMemory<kHeadDim>& shared, int k_stage,
+                                            Progress<kHeadDim>& progress) {
+  auto& [visits, ring, ds_out, ds_in] = progress;
+  float dq[32];
+  barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+  multiply_dq<T, kHeadDim, kHalf>(dq, shared.ds[ds_in.stage], shared.k[k_stage]);
+  products_wait<0>();
+  products_finished(dq);
+  __syncwarp();
+  if (thread_of_warpgroup() % 32 == 0) {
+    barrier_arrive(shared.ds_empty[ds_in.stage]);
+    barrier_arrive(shared.k_empty[k_stage]);
   }
-  for (int p = 0; p < Tile::kVPanels; ++p) {
-    store_tile(a.dv, p * kPanelColumns, row, walk.head_k, walk.keys, zeros);
-  }
-  store_commit_and_wait_for_reads();
+  ds_in.advance();
+  take_turn<kHasTurns>(shared, visits - 1);
+  add_sums(dq_of_visit<kHalf>(a, shared, visits - 1), dq);
+  give_turn<kHasTurns>(shared, visits - 1);
 }
 
-/// Calls body(n) for each of the block's walks that visits tiles, walk n of the block; both multiplying
-/// warpgroups do, each for its half of the keys or of the work.
-template <int kHalf, int kHeadDim, class Body>
-__device__ __forceinline__ void for_walks(const DqDkDvArguments<kHeadDim>& a, SharedMemory<kHeadDim>& shared,
-                                          const Body& body) {
-  for (unsigned n = 0;; ++n) {
-    barrier_wait(shared.walk_full, n % 2);
-    if (shared.ends) return;
-    barrier_wait(shared.k_full, n % 2);
-    barrier_wait(shared.v_full, n % 2);
-    if (shared.walk.tiles > 0) {
-      body(n);
-    } else {
-      __syncwarp();
-      if (thread_of_warpgroup() % 32 == 0) barrier_arrive(shared.k_empty);
-      if (shared.walk.parts == 0 && kHalf * 64 < Tiling<kHeadDim>::kN)
-        store_zeros<kHeadDim, kHalf>(a, shared);
-    }
-    barrier_arrive(shared.walk_empty);
-  }
-}
-
-/// One warpgroup's part in a walk, the block's n-th: S, dP, dV and dK of keys 64 kHalf to 64 kHalf + 63 of
-/// the tile, and its half of dQ; under a mask of type M.
+/// One warpgroup's part in a walk, whose K is in `k_stage`: S, dP, dV and dK of keys 64 kHalf to
+/// 64 kHalf + 63 of the tile, and its half of dQ, but for the last visit's, which is made in the next walk;
+/// under a mask of type M. `has_before`: whether there is a last visit of the walk before.
 template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate(const typename Scores::Arguments& a,
-                                              SharedMemory<kHeadDim>& shared, unsigned n,
-                                              Progress<kHeadDim, kHasTurns>& progress) {
+                                              SharedMemory<kHeadDim>& shared, const Walk& walk, int k_stage,
+                                              bool has_before, Progress<kHeadDim>& progress) {
   using Tile = Tiling<kHeadDim>;
   constexpr int kM = Tile::kM;
   constexpr bool kReadsAhead = kHeadDim == 128;  // hdim 64 has no registers left for it
@@ -158,26 +138,22 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   const int kept_thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int kept_lane = kept_thread % 32;
   const std::uint32_t matrix_row = matrix_offset(kept_thread / 32, kept_lane);
-  const auto thread = [&] { return Scores::kKeepsThread ? kept_thread : thread_of_warpgroup(); };
-  const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread() % 32; };
-  const int tiles = shared.walk.tiles;
-  auto& [ring, ds_out, ds_in, turns] = progress;  // ds_in: two tiles behind
+  const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread_of_warpgroup() % 32; };
+  const int tiles = walk.tiles;
+  auto& [visits, ring, ds_out, ds_in] = progress;
 
   float dk[kHeadDim / 2];
   float dv[kHeadDim / 2];
-  note_seen<M, kHalf>(a, shared);
-  if (kHalf == 1) named_barrier<2 * kWarpgroup, 1>();
-
   int t = 0;
   do {
     const int stage = ring.stage;
     float s[kM / 2];
     float dp[kM / 2];
     barrier_wait(shared.query_full[stage], ring.parity);
-    const Scores scores(a, shared, stage, shared.walk.first_key + 64 * kHalf);
+    const Scores scores(a, shared, walk, stage, walk.first_key + 64 * kHalf);
     // The same barrier again: the compiler moves no draws over a loop, and so none among the products.
     if (Scores::draws(a)) barrier_wait(shared.query_full[stage], ring.parity);
-    multiply_scores<T, kHeadDim, kHeadDim>(s, shared.k + kRowsBefore, shared.q[stage]);
+    multiply_scores<T, kHeadDim, kHeadDim>(s, shared.k[k_stage] + kRowsBefore, shared.q[stage]);
     multiply_scores<T, kHeadDim, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
 
     // P in the place of S
@@ -185,17 +161,18 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     if (Scores::kNeedsHead) __syncwarp();  // for the compiler, which spills without it
     const int first_query = shared.first_query[stage];
-    const bool hides = hides_some<M, kHalf>(shared, first_query);
+    const bool hides = hides_some<M, kHalf, kHeadDim>(walk, first_query);
     products_wait<1>();
     products_finished(s);
     if (!kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     scores.exponentiate(a, s, rows);
-    if (hides) hide_unseen<M, kHalf>(s, shared, first_query, lane(), scores.hidden(a));
+    if (hides) hide_unseen<M, kHalf>(a, walk, s, first_query, scores.hidden(a));
 
     // dS of dP
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     products_wait<0>();
     products_finished(dp);
+    if (t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
     if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
@@ -213,97 +190,101 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     __syncwarp();
     ds_out.advance();
 
-    // dQ of two tiles before. In the first two tiles a product of whatever stands in K's place, and in V's
-    // after it, is made and thrown away, so that no branch parts the products in flight; its address is
-    // formed, not used.
-    if (t > 1) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+    // dQ of the visit before, of this walk or the one before. Where there is none a product of whatever
+    // stands in K's place is made and thrown away, so that no branch parts the products in flight; its
+    // address is formed, not used.
+    const int k_before = t > 0 ? k_stage : k_stage ^ 1;
+    const bool is_any = t > 0 || has_before;
+    if (is_any) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
     float dq[32];
-    multiply_dq<T, kHeadDim, kHalf>(dq, t > 1 ? shared.ds[ds_in.stage] : shared.k, shared.k);
-    if (kHalf == 0 && t == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
-    float* const dq_sums = dq_of_visit<kHalf>(a, shared, n, t + kVisits - 2);  // in a ring of kVisits
+    multiply_dq<T, kHeadDim, kHalf>(dq, is_any ? shared.ds[ds_in.stage] : shared.k[0], shared.k[k_before]);
+    if (kHalf == 0 && visits == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
+    float* const dq_sums = dq_of_visit<kHalf>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
     products_wait<0>();
     products_finished(dq);
     if (kHasTurns) __syncwarp();
     if (lane() == 0) barrier_arrive(shared.query_empty[stage]);
-    if (t > 1) {
+    if (is_any) {
       if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      if (t == 0 && lane() == 0) barrier_arrive(shared.k_empty[k_before]);
       ds_in.advance();
-      turns.take(shared, t - 2);
+      take_turn<kHasTurns>(shared, visits - 1);
       add_sums(dq_sums, dq);
-      turns.give(shared, t - 2);
+      give_turn<kHasTurns>(shared, visits - 1);
     }
     __syncwarp();
     ring.advance();
+    ++visits;
   } while (++t < tiles);
   products_finished(dv);
   products_finished(dk);
 
-  for (t = tiles < 2 ? 0 : tiles - 2; t < tiles; ++t) {
-    float dq[32];
-    barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-    multiply_dq<T, kHeadDim, kHalf>(dq, shared.ds[ds_in.stage], shared.k);
-    products_wait<0>();
-    products_finished(dq);
-    if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
-    if (t == tiles - 1 && lane() == 0) barrier_arrive(shared.k_empty);
-    turns.take(shared, t);
-    add_sums(dq_of_visit<kHalf>(a, shared, n, t), dq);
-    turns.give(shared, t);
-    ds_in.advance();
-  }
-  turns.walk_ends(tiles);
-
-  if (shared.walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, dk, dv, thread())) return;
-  // V's rows were this warpgroup's alone. dK leaves by a buffer of dS; there are two at least which dQ has
-  // been made of, and nobody writes dS before the next walk's V has come.
-  Ring<Tile::kDsStages> free_ds = ds_out;
-  if (kHalf == 1) free_ds.advance();
-  barrier_wait(shared.ds_empty[free_ds.stage], free_ds.parity ^ 1);
-  std::byte* const dv_out = shared.v + kRowsBefore;
-  std::byte* const dk_out = shared.ds[free_ds.stage];
-  static_assert(Tile::kQPanels * 64 * kPanelRowBytes <= Tile::kDsTileBytes && Tile::kDsStages >= 3);
-  const float dv_factor = Scores::dv_factor(a);
-  const int row_thread = thread_of_warpgroup();
-  const std::uint32_t row = matrix_offset(row_thread / 32, row_thread % 32);
-  tile_from_sums<T, kHeadDim>(dv_out, Tile::kKeyPanelBytes, dv, dv_factor, dv_factor, row);
-  tile_from_sums<T, kHeadDim>(dk_out, 64 * kPanelRowBytes, dk, a.scale, a.scale, row);
-  named_barrier<kWarpgroup, 2 + kHalf>();
-  if (thread() == 0) {
-    const Walk walk = shared.walk;
-    for (int p = 0; p < Tile::kQPanels; ++p) {
-      store_tile(a.dv, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,
-                 dv_out + p * Tile::kKeyPanelBytes);
-      store_tile(a.dk, p * kPanelColumns, walk.first_key + kHalf * 64, walk.head_k, walk.keys,
-                 dk_out + p * 64 * kPanelRowBytes);
-    }
-    store_commit_and_wait_for_reads();
-  }
+  if (walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, walk, dk, dv)) return;
+  store_rows<T, kHeadDim>(rows_of_dv<kHalf>(a, walk), 0, dv, Scores::dv_factor(a));
+  store_rows<T, kHeadDim>(rows_of_dk<kHalf>(a, walk), 0, dk, a.scale);
 }
 
 /// All of a multiplying warpgroup's part in the block's walks.
 template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate_walks(const typename Scores::Arguments& a,
                                                     SharedMemory<kHeadDim>& shared) {
-  Progress<kHeadDim, kHasTurns> progress;
-  for_walks<kHalf>(a, shared, [&](unsigned n) {
-    if constexpr (!Tiling<kHeadDim>::kWide)
-      differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, n, progress);
-    else if constexpr (kHalf == 0)
-      differentiate_values<T, kHeadDim, M, kHasTurns>(a, shared, n, progress);
-    else
-      differentiate_keys<T, kHeadDim, kHasTurns>(a, shared, n, progress);
-  });
+  using Tile = Tiling<kHeadDim>;
+  Progress<kHeadDim> progress;
+  bool has_before = false;  // a visit whose dQ is not added yet, of the walk before
+  const auto finish_before = [&](int k_stage) {
+    if constexpr (!Tile::kWide) {
+      if (has_before) add_last_dq<T, kHeadDim, kHasTurns, kHalf>(a, shared, k_stage, progress);
+      has_before = false;
+    }
+  };
+  for (unsigned n = 0;; ++n) {
+    const int k_stage = static_cast<int>(n % Tile::kKeyStages);
+    const Walk& walk = shared.walks[n % 2];
+    barrier_wait(shared.k_full[k_stage], n / Tile::kKeyStages % 2);
+    if (walk.tiles <= 0) finish_before(k_stage ^ 1);
+    if (walk.tiles == kNoWalk) return;
+    if (!Tile::kWide && kHalf == 1 && progress.visits == 0 && walk.tiles > 0) {
+      named_barrier<2 * kWarpgroup, 1>();
+    }
+    for (int part = 0; part < Tile::kVParts; ++part) {
+      if (part == kHalf || Tile::kVParts == 1) barrier_wait(shared.v_full[part], n % 2);
+    }
+    if (walk.tiles > 0) {
+      if constexpr (!Tile::kWide) {
+        differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, walk, k_stage, has_before,
+                                                                progress);
+        has_before = true;
+      } else if constexpr (kHalf == 0) {
+        differentiate_values<T, kHeadDim, M, kHasTurns>(a, shared, walk, progress);
+      } else {
+        differentiate_keys<T, kHeadDim, kHasTurns>(a, shared, walk, progress);
+      }
+    } else {
+      if (walk.parts == 0 && kHalf < Tile::kVParts) {  // nobody sees these keys
+        store_zero_rows(rows_of_dv<kHalf>(a, walk));
+        store_zero_rows(rows_of_dk<kHalf>(a, walk));
+      }
+      __syncwarp();
+      if (thread_of_warpgroup() % 32 == 0) {
+        barrier_arrive(shared.v_empty[Tile::kVParts == 1 ? 0 : kHalf]);
+        barrier_arrive(shared.k_empty[k_stage]);
+      }
+    }
+  }
 }
 
 template <bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   constexpr unsigned kWarps = 8;  // that multiply
-  barrier_init(shared.walk_full, 1);
-  barrier_init(shared.walk_empty, 2 * kWarpgroup + (kHasTurns ? 3 : 0));  // the threads of turns.h too
-  barrier_init(shared.k_full, 1);
-  barrier_init(shared.k_empty, kWarps);
-  barrier_init(shared.v_full, 1);
+  for (int s = 0; s < Tile::kKeyStages; ++s) {
+    barrier_init(shared.k_full[s], 1);
+    barrier_init(shared.k_empty[s], kWarps);
+  }
+  for (int part = 0; part < Tile::kVParts; ++part) {
+    barrier_init(shared.v_full[part], 1);
+    barrier_init(shared.v_empty[part], kWarps / Tile::kVParts);
+  }
   for (int s = 0; s < Tile::kStages; ++s) {
     barrier_init(shared.query_full[s], 1);
     barrier_init(shared.query_empty[s], kWarps);
@@ -313,10 +294,9 @@ __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
     barrier_init(shared.ds_empty[s], kWarps);
   }
   if (kHasTurns) init_turns(shared);
-  shared.ends = false;
-  shared.walks_loaded = 0;
-  shared.loading_ring = {};
-  shared.visits_known = 0;
+  shared.loading.walks = 0;
+  shared.loading.visits = 0;
+  shared.loading.ring = {};
   fence_barrier_init();
 }
 

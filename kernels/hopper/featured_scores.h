@@ -56,7 +56,7 @@ class PlainScores {
 
   /// Before the tile's first product, when its stage is full.
   __device__ __forceinline__ PlainScores(const Arguments& /*a*/, const SharedMemory<kHeadDim>& /*shared*/,
-                                         int /*stage*/, int /*first_key*/) {}
+                                         const Walk& /*walk*/, int /*stage*/, int /*first_key*/) {}
 
   /// Whether the constructor takes its time for random numbers.
   __device__ static __forceinline__ bool draws(const Arguments& /*a*/) { return false; }
@@ -126,14 +126,14 @@ class FeaturedScores {
 
   /// `first_key` is that of the warpgroup.
   __device__ __forceinline__ FeaturedScores(const Arguments& a, const SharedMemory<kHeadDim>& shared,
-                                            int stage, int first_key) {
+                                            const Walk& walk, int stage, int first_key) {
     const int thread = kKeepsThread ? static_cast<int>(threadIdx.x) % kWarpgroup : thread_of_warpgroup();
     const int lane = thread % 32;
     const int head = shared.head[stage];
     const int first_query = shared.first_query[stage];
     const int first_of_warp = first_key + thread / 32 * 16;
     if constexpr (kSlopes) {
-      const int head_q = head - shared.walk.queries.outer * a.nhead_q;
+      const int head_q = head - walk.batch * a.nhead_q;
       const int query = first_query + 2 * (lane % 4);
       slope_ = a.slopes == nullptr ? 0.0F : kLog2E * __ldg(a.slopes + head_q);
       distance_ = slope_ * static_cast<float>(query + a.diagonal - first_of_warp - lane / 4);

@@ -27,16 +27,17 @@ void launch_convert_dq(const Problem& problem, const DeviceTensors& tensors, hip
 
 /// The parts of scratch, from stage 1 to stage 2; rows are padded to whole tiles of queries.
 struct Scratch {
-  Walk* plan = nullptr;       // [walks], see plan.h
+  PlannedWalk* plan = nullptr;  // [walks], see plan.h
   float* lse_log2 = nullptr;  // [planes, plane_tiles, kM]: LSE log2 e - Factors::lse_less; +infinity where P
                               // is to be 0: in rows that see no key, and in those past seqlen_q
   float* d = nullptr;         // [planes, plane_tiles, kM]: D Factors::d; 0 past seqlen_q
   float* sums = nullptr;      // [shared key tiles, kKeyTileElements]: dK / scale and dV; zero before stage 2
-  unsigned* arrivals = nullptr;     // [shared key tiles]: blocks that have added; zero before stage 2
+  unsigned* arrivals = nullptr;     // [shared key tiles, 2]: walks that have added; zero before stage 2
   unsigned* walks_taken = nullptr;  // zero before stage 2
   unsigned* turns = nullptr;        // [planes, plane_tiles] of a deterministic problem; zero before stage 2
   std::int64_t zeroed = 0;          // floats and counters from sums on, a multiple of 4
   int* key_tiles_before = nullptr;  // [batch] in group mode: tiles of keys of a head before each sequence
+  int2* seen = nullptr;             // [seqlen_k] in batch mode, else [rows of keys]: see seen.h
   std::int64_t bytes = 0;
 };
 
@@ -67,19 +68,22 @@ Scratch scratch_of(const Problem& problem, void* start) {
   const std::int64_t sums = shared * Tiling<kHeadDim>::kKeyTileElements;
   Scratch scratch;
   const std::int64_t turns = problem.deterministic ? all_query_tiles<kHeadDim>(problem) : 0;
-  scratch.zeroed = sums + divided_up(shared + 1 + turns, 4) * 4;
-  const std::int64_t table = problem.grouped() ? problem.batch : 0;
-  const std::int64_t plan = share.walks() * static_cast<std::int64_t>(sizeof(Walk));
-  scratch.bytes = plan + (2 * rows + scratch.zeroed + table) * static_cast<std::int64_t>(sizeof(float));
+  scratch.zeroed = sums + divided_up(2 * shared + 1 + turns, 4) * 4;
+  const std::int64_t table = problem.grouped() ? divided_up(problem.batch, 2) * 2 : 0;
+  const std::int64_t keys = problem.grouped() ? device_rows_k(problem) : problem.seqlen_k;
+  const std::int64_t plan = share.walks() * static_cast<std::int64_t>(sizeof(PlannedWalk));
+  scratch.bytes =
+      plan + (2 * rows + scratch.zeroed + table + 2 * keys) * static_cast<std::int64_t>(sizeof(float));
   if (start == nullptr) return scratch;
-  scratch.plan = static_cast<Walk*>(start);
+  scratch.plan = static_cast<PlannedWalk*>(start);
   scratch.lse_log2 = reinterpret_cast<float*>(scratch.plan + share.walks());
   scratch.d = scratch.lse_log2 + rows;
   scratch.sums = scratch.d + rows;
   scratch.arrivals = reinterpret_cast<unsigned*>(scratch.sums + sums);
-  scratch.walks_taken = scratch.arrivals + shared;
+  scratch.walks_taken = scratch.arrivals + 2 * shared;
   if (turns > 0) scratch.turns = scratch.walks_taken + 1;
   scratch.key_tiles_before = reinterpret_cast<int*>(scratch.sums + scratch.zeroed);
+  scratch.seen = reinterpret_cast<int2*>(scratch.key_tiles_before + table);
   return scratch;
 }
 

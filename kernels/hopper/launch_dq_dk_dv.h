@@ -15,10 +15,12 @@ DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const MaskRule& m
   const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
   return {tensor_map(t.q, TensorId::q, p, Tile::kM),
           tensor_map(t.k, TensorId::k, p, Tile::kN),
-          tensor_map(t.v, TensorId::v, p, Tile::kN),
+          tensor_map(t.v, TensorId::v, p, 64),
           tensor_map(t.d_o, TensorId::d_o, p, Tile::kM),
-          tensor_map(t.dk, TensorId::dk, p, 64),
-          tensor_map(t.dv, TensorId::dv, p, 64),
+          static_cast<std::uint16_t*>(t.dk),
+          static_cast<std::uint16_t*>(t.dv),
+          place_of(TensorId::dk, p).strides,
+          place_of(TensorId::dv, p).strides,
           scratch.lse_log2,
           scratch.d,
           t.dq_acc,
@@ -27,14 +29,15 @@ DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const MaskRule& m
           scratch.walks_taken,
           scratch.turns,
           scratch.plan,
+          scratch.seen,
           Staircase::rule_of(mask),
-          mask,
           Factors(p).dx,
           p.scale * kLog2E,
+          static_cast<int>(p.hdim_q),
+          static_cast<int>(p.hdim_v),
           static_cast<int>(share.walks()),
           static_cast<int>(plane_tiles<kHeadDim>(p)),
-          static_cast<int>(p.nhead_q),
-          static_cast<int>(p.group_size())};
+          static_cast<int>(p.nhead_q)};
 }
 
 /// `kernel` is an instance of dq_dk_dv_kernel.

@@ -1,23 +1,33 @@
 // The warp of stage 2 that takes walks and loads their tiles.
 //
-// Tiles of Q and dO come in a ring; those of the next walk are loaded as soon as stages are free, while the
-// multiplying warpgroups are at the end of theirs. K's place is free when dQ's last product is done, V's when
-// dV, which leaves by it, has been read; then the next walk is made known.
+// It runs ahead of the multiplying warpgroups, from walk to walk, as far as there is room: tiles of Q and dO
+// come in a ring, and so does K, which the walk before still needs for its last dQ. V has one place, of which
+// each warpgroup has its own 64 rows: they are free when its last dP is made. So the next walk's first tile
+// and its K are there before the walk ends, and V before the last sums are stored.
 #pragma once
 
 #include "kernels/hopper/ptx/copy.h"
+#include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/walk.h"
+#include "kernels/unroll.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// Loads tile t of the walk that is being loaded, Q with LSE and dO with D, into `stage`, which is free.
+/// Says what visit number shared.loading.visits is.
+template <bool kHasTurns, int kHeadDim>
+__device__ __forceinline__ void make_visit_known(SharedMemory<kHeadDim>& shared, const Visit& visit) {
+  const unsigned place = shared.loading.visits++ % kVisits;
+  shared.visits[place] = visit;
+  if (kHasTurns) barrier_arrive(shared.turn_known[place]);
+}
+
+/// Loads the next tile of the walk, Q with LSE and dO with D, into `stage`, which is free.
 template <bool kNeedsHead, bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& a,
-                                               SharedMemory<kHeadDim>& shared, int t, int stage) {
+                                               SharedMemory<kHeadDim>& shared, int stage) {
   using Tile = Tiling<kHeadDim>;
-  const unsigned n = shared.walks_loaded;
   constexpr unsigned kRowBytes = Tile::kM * sizeof(float);
-  Walk& walk = shared.loading;
+  PlannedWalk& walk = shared.loading.walk;
   const int head = walk.next_head;
   const int tile = walk.next_tile;
   const int row = tile * Tile::kM;
@@ -29,12 +39,13 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   walk.next_tile = next_tile;
   if (next_tile == walk.start_tile) walk.next_head = head + 1;
   shared.first_query[stage] = row;
-  if (kNeedsHead) shared.head[stage] = walk.queries.outer * a.nhead_q + head;
-  shared.tile_index[n % 2][t % kVisits] = index;
+  if (kNeedsHead) shared.head[stage] = walk.walk.batch * a.nhead_q + head;
+  Visit visit = {index, 0, 0, false};
   if (kHasTurns) {
-    shared.awaited[n % 2][t % kVisits] = tile < walk.turn.awaited_end ? walk.turn.awaited : 0;
-    barrier_arrive(shared.turn_known[shared.visits_known++ % kVisits]);
+    visit.own = walk.turn.own;
+    if (tile < walk.turn.awaited_end) visit.awaited = walk.turn.awaited;
   }
+  make_visit_known<kHasTurns>(shared, visit);
   Barrier& full = shared.query_full[stage];
   barrier_arrive_expecting(full, Tile::kQBytes + Tile::kDoBytes + 2 * kRowBytes);
   const auto load = [&](std::byte* to, const TensorMap& map, int panels, float* rows_to, const float* rows) {
@@ -48,35 +59,41 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   load(shared.d_o[stage], a.d_o, Tile::kVPanels, shared.d[stage], a.d);
 }
 
-/// Loads K or V of the walk that is being loaded; nothing where it visits nothing.
-template <int kHeadDim>
-__device__ __forceinline__ void load_keys(SharedMemory<kHeadDim>& shared, std::byte* to, const TensorMap& map,
-                                          int panels, Barrier& full) {
-  constexpr int kPanelBytes = Tiling<kHeadDim>::kKeyPanelBytes;
-  const Walk& walk = shared.loading;
-  if (walk.tiles == 0) {
+/// Loads `panels` boxes of K or V from row first_key of the walk on, kPanelBytes apart, whose bytes together
+/// are `bytes`; nothing where the walk visits nothing.
+template <int kPanelBytes>
+__device__ __forceinline__ void load_keys(const PlannedWalk& walk, std::byte* to, const TensorMap& map,
+                                          int panels, int first_key, unsigned bytes, Barrier& full) {
+  if (walk.walk.tiles <= 0) {
     barrier_arrive(full);
     return;
   }
-  barrier_arrive_expecting(full, static_cast<unsigned>(panels * kPanelBytes));
+  barrier_arrive_expecting(full, bytes);
   FMHA_BWD_UNROLL
   for (int p = 0; p < panels; ++p) {
-    load_tile(to + p * kPanelBytes, map, p * kPanelColumns, walk.first_key, walk.head_k, walk.keys, full);
+    load_tile(to + p * kPanelBytes, map, p * kPanelColumns, first_key, walk.walk.head_k, walk.keys, full);
   }
 }
 
-/// Makes the walk that is being loaded known, when the one before has ended, and loads its K and V.
+/// Makes the walk that is being loaded known with its K, when there is room for it, and loads its V.
 template <int kHeadDim>
 __device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
-  const unsigned n = shared.walks_loaded;
-  barrier_wait(shared.k_empty, n % 2 ^ 1);
-  load_keys(shared, shared.k, a.k, Tile::kQPanels, shared.k_full);
-  barrier_wait(shared.walk_empty, n % 2 ^ 1);
-  load_keys(shared, shared.v, a.v, Tile::kVPanels, shared.v_full);
-  shared.walk = shared.loading;
-  barrier_arrive(shared.walk_full);
+  const PlannedWalk& walk = shared.loading.walk;
+  const unsigned n = shared.loading.walks;
+  const unsigned place = n % Tile::kKeyStages;
+  barrier_wait(shared.k_empty[place], n / Tile::kKeyStages % 2 ^ 1);
+  shared.walks[n % 2] = walk.walk;
+  load_keys<Tile::kKeyPanelBytes>(walk, shared.k[place], a.k, Tile::kQPanels, walk.walk.first_key,
+                                  Tile::kKBytes, shared.k_full[place]);
+  FMHA_BWD_UNROLL
+  for (int part = 0; part < Tile::kVParts; ++part) {
+    barrier_wait(shared.v_empty[part], n % 2 ^ 1);
+    load_keys<Tile::kKeyPanelBytes>(walk, shared.v + part * Tile::kVPartBytes, a.v, Tile::kVPanels,
+                                    walk.walk.first_key + 64 * part, Tile::kVPanels * Tile::kVPartBytes,
+                                    shared.v_full[part]);
+  }
 }
 
 /// Takes walks and loads their tiles, until there is no other walk; the first warp's part.
@@ -85,34 +102,37 @@ __device__ __forceinline__ void load_walks(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
   int number = static_cast<int>(blockIdx.x);
   while (number < a.walks) {
-    constexpr int kWords = sizeof(Walk) / sizeof(int);
+    constexpr int kWords = sizeof(PlannedWalk) / sizeof(int);
     static_assert(kWords <= 32);
     const int lane = thread_of_warpgroup();
     if (lane < kWords) {
-      reinterpret_cast<int*>(&shared.loading)[lane] = reinterpret_cast<const int*>(a.plan + number)[lane];
+      reinterpret_cast<int*>(&shared.loading.walk)[lane] =
+          reinterpret_cast<const int*>(a.plan + number)[lane];
     }
     __syncwarp();
     if (threadIdx.x == 0) {
-      auto& ring = shared.loading_ring;
-      const int tiles = shared.loading.tiles;
+      auto& ring = shared.loading.ring;
+      const int tiles = shared.loading.walk.walk.tiles;
       int t = 0;
       do {
         if (t < tiles) {
           barrier_wait(shared.query_empty[ring.stage], ring.parity ^ 1);
-          load_next_tile<kNeedsHead, kHasTurns>(a, shared, t, ring.stage);
+          load_next_tile<kNeedsHead, kHasTurns>(a, shared, ring.stage);
           ring.advance();
         }
         if (t == 0) begin_walk(a, shared);
       } while (++t < tiles);
+      ++shared.loading.walks;
       number = static_cast<int>(gridDim.x + atomicAdd(a.walks_taken, 1U));
-      if (number >= a.walks) {
-        barrier_wait(shared.walk_empty, shared.walks_loaded % 2);
-        shared.ends = true;
-        barrier_arrive(shared.walk_full);
-      }
-      ++shared.walks_loaded;
     }
     number = __shfl_sync(0xffffffffU, number, 0);
+  }
+  if (threadIdx.x == 0) {
+    shared.loading.walk.walk.tiles = kNoWalk;
+    begin_walk(a, shared);
+    for (int thread = 0; kHasTurns && thread < 2; ++thread) {  // to each of those that pass turns on
+      make_visit_known<kHasTurns>(shared, {0, 0, 0, true});
+    }
   }
 }
 

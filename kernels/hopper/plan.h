@@ -8,8 +8,9 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 template <int kHeadDim>
 struct Plan {
-  Walk* walks;            // [owned + (tiles - owned) * parts], see share_out.h
+  PlannedWalk* walks;     // [owned + (tiles - owned) * parts], see share_out.h
   int* key_tiles_before;  // [batch] in group mode: tiles of keys of a head before each sequence
+  int2* seen;             // see seen.h; nullptr where nobody asks for it
   Planes<Tiling<kHeadDim>::kM> planes;
   MaskRule mask;
   int tiles;      // of keys, of all heads of all sequences
@@ -91,7 +92,7 @@ class Visits {
 
 /// Start and turn of a walk over tile `index` of keys where each waits for that of the keys before.
 template <int kHeadDim>
-__device__ __forceinline__ void follow_keys(const Visits<kHeadDim>& visits, int index, Walk& walk) {
+__device__ __forceinline__ void follow_keys(const Visits<kHeadDim>& visits, int index, PlannedWalk& walk) {
   walk.step = -1;
   walk.start_tile = walk.end_tile - 1;
   walk.turn = {static_cast<unsigned>(index + 1), 0U, 0};
@@ -108,28 +109,31 @@ __device__ __forceinline__ void follow_keys(const Visits<kHeadDim>& visits, int 
 
 /// The walk over a tile of keys, as if it were nobody else's.
 template <bool kGrouped, int kHeadDim>
-__device__ __forceinline__ Walk walk_over(const Plan<kHeadDim>& plan, const KeyTile& keys) {
-  Walk walk = {};
+__device__ __forceinline__ PlannedWalk walk_over(const Plan<kHeadDim>& plan, const KeyTile& keys) {
+  PlannedWalk planned = {};
+  Walk& walk = planned.walk;
   if (kGrouped) {
     const Sequence& sequence = plan.planes.sequences[keys.sequence];
     walk.seqlen_q = static_cast<int>(sequence.seqlen_q);
     walk.seqlen_k = static_cast<int>(sequence.seqlen_k);
-    walk.queries = place_in_group(sequence.place_q, sequence.seqlen_q);
-    walk.keys = place_in_group(sequence.place_k, sequence.seqlen_k);
-    walk.plane_tile = plan.planes.first_tile(keys.sequence);
+    walk.first_row_k = static_cast<int>(sequence.place_k);
+    planned.queries = place_in_group(sequence.place_q, sequence.seqlen_q);
+    planned.keys = place_in_group(sequence.place_k, sequence.seqlen_k);
+    planned.plane_tile = plan.planes.first_tile(keys.sequence);
   } else {
     walk.seqlen_q = plan.planes.seqlen_q;
     walk.seqlen_k = plan.planes.seqlen_k;
-    walk.queries = walk.keys = place_in_batch(keys.sequence);
-    walk.plane_tile = keys.sequence * plan.planes.nhead_q * plan.planes.tiles;
+    walk.batch = keys.sequence;
+    planned.queries = planned.keys = place_in_batch(keys.sequence);
+    planned.plane_tile = keys.sequence * plan.planes.nhead_q * plan.planes.tiles;
   }
   walk.head_k = keys.head_k;
   walk.first_key = keys.index * Tiling<kHeadDim>::kN;
   const Visits<kHeadDim> visits(plan.mask, walk.seqlen_q, walk.seqlen_k);
   const auto [begin, end] = visits.of(keys.index);
-  walk.first_tile = walk.start_tile = begin;
-  walk.end_tile = end;
-  walk.step = 1;
+  planned.first_tile = planned.start_tile = begin;
+  planned.end_tile = end;
+  planned.step = 1;
   walk.shared = -1;
   for (int half = 0; half < 2; ++half) {
     // The later a key, the later it is seen, and the later no more.
@@ -137,42 +141,63 @@ __device__ __forceinline__ Walk walk_over(const Plan<kHeadDim>& plan, const KeyT
     walk.all_seen_from[half] = visits.of_key(first + 63).begin;
     walk.all_seen_end[half] = visits.of_key(first).end;
   }
-  if (begin == end) return walk;
+  if (begin == end) return planned;
   walk.parts = 1;
   walk.tiles = (end - begin) * plan.group_size;
   if (plan.in_order) {
-    follow_keys(visits, keys.index, walk);
+    follow_keys(visits, keys.index, planned);
   } else {
-    walk.start_tile = begin + keys.index % (end - begin);
+    planned.start_tile = begin + keys.index % (end - begin);
   }
-  walk.next_tile = walk.start_tile;
-  walk.next_head = walk.head_k * plan.group_size;
-  return walk;
+  planned.next_tile = planned.start_tile;
+  planned.next_head = walk.head_k * plan.group_size;
+  return planned;
 }
 
 /// Writes the walk or the walks of tile number `tile`. A walk's `tiles` is 0 where nothing is to be visited:
 /// no query sees the keys (`parts` is 0 then), or other walks visit all.
 template <bool kGrouped, int kHeadDim>
 __device__ __forceinline__ void write_walks(const Plan<kHeadDim>& plan, int tile) {
-  Walk walk = walk_over<kGrouped>(plan, key_tile_of<kGrouped>(plan, tile));
+  PlannedWalk planned = walk_over<kGrouped>(plan, key_tile_of<kGrouped>(plan, tile));
   if (tile < plan.owned) {
-    plan.walks[tile] = walk;
+    plan.walks[tile] = planned;
     return;
   }
-  const int tiles_a_head = walk.end_tile - walk.first_tile;
+  Walk& walk = planned.walk;
+  const int tiles_a_head = planned.end_tile - planned.first_tile;
   const std::int64_t all = walk.tiles;
   walk.shared = tile - plan.owned;
   walk.parts = walk.tiles < plan.parts ? walk.tiles : plan.parts;
-  walk.start_tile = walk.first_tile;
+  planned.start_tile = planned.first_tile;
   for (int part = 0; part < plan.parts; ++part) {
     walk.tiles = 0;
     if (part < walk.parts) {
       const int begin = static_cast<int>(all * part / walk.parts);
       walk.tiles = static_cast<int>(all * (part + 1) / walk.parts) - begin;
-      walk.next_tile = walk.first_tile + begin % tiles_a_head;
-      walk.next_head = walk.head_k * plan.group_size + begin / tiles_a_head;
+      planned.next_tile = planned.first_tile + begin % tiles_a_head;
+      planned.next_head = walk.head_k * plan.group_size + begin / tiles_a_head;
     }
-    plan.walks[plan.owned + walk.shared * plan.parts + part] = walk;
+    plan.walks[plan.owned + walk.shared * plan.parts + part] = planned;
+  }
+}
+
+/// Writes seen.h's table for the keys of a tile, by one warp; nothing where the tile is not of the first
+/// head, or in batch mode not of the first sequence.
+template <bool kGrouped, int kHeadDim>
+__device__ __forceinline__ void write_seen(const Plan<kHeadDim>& plan, int tile) {
+  constexpr int kN = Tiling<kHeadDim>::kN;
+  const KeyTile keys = key_tile_of<kGrouped>(plan, tile);
+  if (keys.head_k != 0 || (!kGrouped && keys.sequence != 0)) return;
+  const Planes<Tiling<kHeadDim>::kM>& planes = plan.planes;
+  const Sequence* const sequence = kGrouped ? planes.sequences + keys.sequence : nullptr;
+  const std::int64_t seqlen_k = kGrouped ? sequence->seqlen_k : planes.seqlen_k;
+  const std::int64_t place = kGrouped ? sequence->place_k : 0;
+  const Mask mask(plan.mask, kGrouped ? sequence->seqlen_q : planes.seqlen_q, seqlen_k);
+  for (int i = static_cast<int>(threadIdx.x) % 32; i < kN; i += 32) {
+    const int key = keys.index * kN + i;
+    if (key >= seqlen_k) return;
+    const Range queries = mask.visible_queries(key);
+    plan.seen[place + key] = {static_cast<int>(queries.begin), static_cast<int>(queries.end)};
   }
 }
 

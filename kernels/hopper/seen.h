@@ -1,4 +1,8 @@
 // Which queries see which keys of a walk.
+//
+// Of a Staircase a key's first query is computed where it is wanted. Other masks, whose documents have to be
+// searched for, have a table that stage 1 writes: of each key of the sequences the first query that sees it
+// and the first that does not any more. In batch mode all sequences have the same.
 #pragma once
 
 #include <type_traits>
@@ -9,42 +13,39 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// Notes which queries see the keys of half kHalf of the walk, under a mask of type M: each warp of the
-/// half's warpgroup does for its own 16 of them.
-template <class M, int kHalf, int kHeadDim>
-__device__ __forceinline__ void note_seen(const DqDkDvArguments<kHeadDim>& a,
-                                          SharedMemory<kHeadDim>& shared) {
-  const int thread = thread_of_warpgroup();
-  if (thread % 32 < 16) {
-    const int row = thread / 32 * 16 + thread % 32;
-    const int key = shared.walk.first_key + 64 * kHalf + row;
-    const M mask = mask_of<M>(a, shared.walk);
-    const Range queries = key < shared.walk.seqlen_k ? mask.visible_queries(key) : Range{kNobody, 0};
-    shared.seen.first_by[kHalf][row] = static_cast<int>(queries.begin);
-    if (!std::is_same_v<M, Staircase>) shared.seen.end_by[kHalf][row] = static_cast<int>(queries.end);
+/// The queries that see a key: from x on, until y where the mask is not a Staircase; none past the last key.
+template <class M, int kHeadDim>
+__device__ __forceinline__ int2 queries_that_see(const DqDkDvArguments<kHeadDim>& a, const Walk& walk,
+                                                 int key) {
+  if (key >= walk.seqlen_k) return {kNobody, 0};
+  if constexpr (std::is_same_v<M, Staircase>) {
+    const Range queries = Staircase(a.staircase, walk.seqlen_q, walk.seqlen_k).visible_queries(key);
+    return {static_cast<int>(queries.begin), kNobody};
+  } else {
+    return __ldg(a.seen + walk.first_row_k + key);
   }
-  __syncwarp();
 }
 
 /// Whether a tile's scores of a half are not all seen, under a mask of type M.
 template <class M, int kHalf, int kHeadDim>
-__device__ __forceinline__ bool hides_some(const SharedMemory<kHeadDim>& shared, int first_query) {
-  const Walk& walk = shared.walk;
+__device__ __forceinline__ bool hides_some(const Walk& walk, int first_query) {
   return first_query < walk.all_seen_from[kHalf] ||
          (!std::is_same_v<M, Staircase> && first_query + Tiling<kHeadDim>::kM > walk.all_seen_end[kHalf]);
 }
 
 /// P = `hidden`, or what stands in P's place, where a mask of type M hides it from half kHalf of the keys.
 template <class M, int kHalf, int kHeadDim>
-__device__ __forceinline__ void hide_unseen(float (&p)[Tiling<kHeadDim>::kM / 2],
-                                            const SharedMemory<kHeadDim>& shared, int first_query, int lane,
+__device__ __forceinline__ void hide_unseen(const DqDkDvArguments<kHeadDim>& a, const Walk& walk,
+                                            float (&p)[Tiling<kHeadDim>::kM / 2], int first_query,
                                             float hidden = 0.0F) {
   constexpr int kM = Tiling<kHeadDim>::kM;
-  const int row = thread_of_warpgroup();
-  const int key = row / 32 * 16 + row % 32 / 4;
-  const auto& first_by = shared.seen.first_by[kHalf];
-  const int from0 = first_by[key] - first_query - 2 * (lane % 4);
-  const int from8 = first_by[key + 8] - first_query - 2 * (lane % 4);
+  const int thread = thread_of_warpgroup();
+  const int key = walk.first_key + 64 * kHalf + thread / 32 * 16 + thread % 32 / 4;
+  const int query = first_query + 2 * (thread % 4);
+  const int2 seen0 = queries_that_see<M>(a, walk, key);
+  const int2 seen8 = queries_that_see<M>(a, walk, key + 8);
+  const int from0 = seen0.x - query;
+  const int from8 = seen8.x - query;
   FMHA_BWD_UNROLL
   for (int j = 0; j < kM / 8; ++j) {
     if (8 * j < from0) p[4 * j] = hidden;
@@ -53,9 +54,8 @@ __device__ __forceinline__ void hide_unseen(float (&p)[Tiling<kHeadDim>::kM / 2]
     if (8 * j + 1 < from8) p[4 * j + 3] = hidden;
   }
   if constexpr (!std::is_same_v<M, Staircase>) {
-    const auto& end_by = shared.seen.end_by[kHalf];
-    const int end0 = end_by[key] - first_query - 2 * (lane % 4);
-    const int end8 = end_by[key + 8] - first_query - 2 * (lane % 4);
+    const int end0 = seen0.y - query;
+    const int end8 = seen8.y - query;
     FMHA_BWD_UNROLL
     for (int j = 0; j < kM / 8; ++j) {
       if (8 * j >= end0) p[4 * j] = hidden;

@@ -5,6 +5,7 @@
 
 #include "kernels/hopper/ptx/elementwise.h"
 #include "kernels/hopper/ptx/warpgroup.h"
+#include "kernels/hopper/rows_out.h"
 #include "kernels/hopper/walk.h"
 #include "kernels/unroll.h"
 
@@ -20,12 +21,12 @@ __device__ __forceinline__ void add_sums(float* to, const float (&sums)[kCount])
   }
 }
 
-/// A thread's place in half kHalf of dQ's accumulator, of the tile of visit t of walk n.
+/// A thread's place in half kHalf of dQ's accumulator, of the tile of a visit.
 template <int kHalf, int kHeadDim>
 __device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
-                                              const SharedMemory<kHeadDim>& shared, unsigned n, int t) {
+                                              const SharedMemory<kHeadDim>& shared, int visit) {
   constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
-  return a.dq_acc + static_cast<std::int64_t>(shared.tile_index[n % 2][t % kVisits]) * kElements +
+  return a.dq_acc + static_cast<std::int64_t>(shared.visits[visit % kVisits].tile_index) * kElements +
          kHalf * (kElements / 2) + 4 * thread_of_warpgroup();
 }
 
@@ -46,22 +47,39 @@ __device__ __forceinline__ void read_rows(float2 (&to)[kM / 8], const float* row
   for (int j = 0; j < kM / 8; ++j) to[j] = *reinterpret_cast<const float2*>(rows + 2 * (lane % 4) + 8 * j);
 }
 
-/// After the multiplying warpgroups' additions to the sums of the block's shared tile of keys: true in the
-/// last block to come, where the sums are whole. All their threads call it, `first` one of them.
-template <int kHeadDim>
+/// After a warpgroup's additions to its sums of a shared tile of keys: true in the last walk to come, where
+/// the sums are whole. All its threads call it, kHalf is which of the warpgroups it is.
+template <int kHalf, int kHeadDim>
 __device__ __forceinline__ bool is_last_to_add(const DqDkDvArguments<kHeadDim>& a,
-                                               SharedMemory<kHeadDim>& shared, bool first) {
+                                               SharedMemory<kHeadDim>& shared, const Walk& walk) {
   __threadfence();
-  named_barrier<2 * kWarpgroup, 1>();
-  if (first) {
+  named_barrier<kWarpgroup, 2 + kHalf>();
+  if (thread_of_warpgroup() == 0) {
     __threadfence();
-    shared.is_last =
-        atomicAdd(a.arrivals + shared.walk.shared, 1U) + 1 == static_cast<unsigned>(shared.walk.parts);
+    shared.is_last[kHalf] =
+        atomicAdd(a.arrivals + 2 * walk.shared + kHalf, 1U) + 1 == static_cast<unsigned>(walk.parts);
   }
-  named_barrier<2 * kWarpgroup, 1>();
-  if (!shared.is_last) return false;
+  named_barrier<kWarpgroup, 2 + kHalf>();
+  if (!shared.is_last[kHalf]) return false;
   __threadfence();
   return true;
+}
+
+/// Where half kHalf of a walk's dK and dV go; all of it where a half is all.
+template <int kHalf>
+__device__ __forceinline__ RowsOut rows_of_keys(const Walk& walk, std::uint16_t* to, const Strides& strides,
+                                                int columns) {
+  const int first = walk.first_key + 64 * kHalf;
+  return {to + strides.offset_of({walk.batch, walk.head_k, walk.first_row_k + first, 0}), strides.row,
+          walk.seqlen_k - first, columns};
+}
+template <int kHalf, int kHeadDim>
+__device__ __forceinline__ RowsOut rows_of_dk(const DqDkDvArguments<kHeadDim>& a, const Walk& walk) {
+  return rows_of_keys<kHalf>(walk, a.dk, a.dk_strides, a.hdim_q);
+}
+template <int kHalf, int kHeadDim>
+__device__ __forceinline__ RowsOut rows_of_dv(const DqDkDvArguments<kHeadDim>& a, const Walk& walk) {
+  return rows_of_keys<kHalf>(walk, a.dv, a.dv_strides, a.hdim_v);
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

@@ -21,42 +21,21 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// A multiplying warpgroup's view; of nothing where additions are in any order. Visits are those of a walk.
-template <bool kHasTurns>
-class Turns {
- public:
-  /// A walk of `tiles` visits has ended.
-  __device__ __forceinline__ void walk_ends(int tiles) {
-    if (kHasTurns) visits_ += tiles;
-  }
-  /// Waits for the turn to add to visit `visit`, which the visits before have had.
-  template <class Shared>
-  __device__ __forceinline__ void take(Shared& shared, int visit) const {
-    if (!kHasTurns) return;
-    visit += visits_;
-    barrier_wait(shared.turn_come[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2));
-  }
-  /// The warp has added.
-  template <class Shared>
-  __device__ __forceinline__ void give(Shared& shared, int visit) const {
-    if (!kHasTurns) return;
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) barrier_arrive(shared.turn_done[(visits_ + visit) % kTurns]);
-  }
+/// A multiplying warpgroup waits for the turn to add to dQ of visit `visit`, which the visits before have
+/// had; nothing where additions are in any order.
+template <bool kHasTurns, int kHeadDim>
+__device__ __forceinline__ void take_turn(SharedMemory<kHeadDim>& shared, int visit) {
+  if (!kHasTurns) return;
+  barrier_wait(shared.turn_come[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2));
+}
 
- private:
-  int visits_ = 0;  // of the block's walks before
-};
-
-/// What a multiplying warpgroup has to go on with from walk to walk.
-template <int kHeadDim, bool kHasTurns>
-struct Progress {
-  using Tile = Tiling<kHeadDim>;
-  Ring<Tile::kStages> ring;
-  Ring<Tile::kDsStages> ds_out;
-  Ring<Tile::kDsStages> ds_in;  // behind
-  Turns<kHasTurns> turns;
-};
+/// The warp has added.
+template <bool kHasTurns, int kHeadDim>
+__device__ __forceinline__ void give_turn(SharedMemory<kHeadDim>& shared, int visit) {
+  if (!kHasTurns) return;
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) barrier_arrive(shared.turn_done[visit % kTurns]);
+}
 
 /// Initialises the barriers.
 template <class Shared>
@@ -69,40 +48,21 @@ __device__ __forceinline__ void init_turns(Shared& shared) {
   }
 }
 
-/// Calls body(n, tiles, visits, own) for each of the block's walks that visits tiles: its number and its
-/// visits, how many visits there were before, and what it writes to counters.
-template <int kHeadDim, class Body>
-__device__ __forceinline__ void for_turns(SharedMemory<kHeadDim>& shared, const Body& body) {
-  int visits = 0;
-  for (unsigned n = 0;; ++n) {
-    barrier_wait(shared.walk_full, n % 2);
-    if (shared.ends) return;
-    const int tiles = shared.walk.tiles;
-    const unsigned own = shared.walk.turn.own;
-    barrier_arrive(shared.walk_empty);
-    body(n, tiles, visits, own);
-    visits += tiles;
-  }
-}
-
 /// The thread that waits for turns.
 template <int kHeadDim>
 __device__ __forceinline__ void await_turns(const DqDkDvArguments<kHeadDim>& a,
                                             SharedMemory<kHeadDim>& shared) {
-  for_turns(shared, [&](unsigned n, int tiles, int visits, unsigned /*own*/) {
-    for (int t = 0; t < tiles; ++t) {
-      const int visit = visits + t;
-      barrier_wait(shared.turn_known[visit % kVisits], static_cast<unsigned>(visit / kVisits % 2));
-      const unsigned awaited = shared.awaited[n % 2][t % kVisits];
-      if (awaited > 0) {
-        const unsigned* const counter = a.turns + shared.tile_index[n % 2][t % kVisits];
-        while (load_acquire(counter) != awaited) {
-        }
+  for (int visit = 0;; ++visit) {
+    barrier_wait(shared.turn_known[visit % kVisits], static_cast<unsigned>(visit / kVisits % 2));
+    const Visit known = shared.visits[visit % kVisits];
+    if (known.ends) return;
+    if (known.awaited > 0) {
+      while (load_acquire(a.turns + known.tile_index) != known.awaited) {
       }
-      barrier_wait(shared.turn_given[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2) ^ 1);
-      barrier_arrive(shared.turn_come[visit % kTurns]);
     }
-  });
+    barrier_wait(shared.turn_given[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2) ^ 1);
+    barrier_arrive(shared.turn_come[visit % kTurns]);
+  }
 }
 
 /// The threads that pass turns on, one of them those of even visits, the other those of odd ones: an addition
@@ -110,14 +70,14 @@ __device__ __forceinline__ void await_turns(const DqDkDvArguments<kHeadDim>& a,
 template <int kHeadDim>
 __device__ __forceinline__ void pass_turns(const DqDkDvArguments<kHeadDim>& a, SharedMemory<kHeadDim>& shared,
                                            int parity) {
-  for_turns(shared, [&](unsigned n, int tiles, int visits, unsigned own) {
-    for (int t = (visits + parity) % 2; t < tiles; t += 2) {
-      const int visit = visits + t;
-      barrier_wait(shared.turn_done[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2));
-      fence_and_store(a.turns + shared.tile_index[n % 2][t % kVisits], own);
-      barrier_arrive(shared.turn_given[visit % kTurns]);
-    }
-  });
+  for (int visit = parity;; visit += 2) {
+    barrier_wait(shared.turn_known[visit % kVisits], static_cast<unsigned>(visit / kVisits % 2));
+    const Visit known = shared.visits[visit % kVisits];
+    if (known.ends) return;
+    barrier_wait(shared.turn_done[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2));
+    fence_and_store(a.turns + known.tile_index, known.own);
+    barrier_arrive(shared.turn_given[visit % kTurns]);
+  }
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper

@@ -94,86 +94,72 @@ __device__ __forceinline__ void pack_scores(std::uint32_t (&words)[4][4], const 
   for (int i = 0; i < 16; ++i) words[i / 4][i % 4] = pack<T>(scores[2 * i], scores[2 * i + 1]);
 }
 
-/// A warpgroup's half of dQ of the last visit, for which nothing has come after. K is free then.
+/// A warpgroup's half of dQ of the last visit, for which nothing has come after. K and V are free then.
 template <class T, int kHalf, int kHeadDim, bool kHasTurns>
-__device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
-                                            SharedMemory<kHeadDim>& shared, unsigned n,
-                                            Progress<kHeadDim, kHasTurns>& progress) {
-  auto& [ring, ds_out, ds_in, turns] = progress;
+__device__ __forceinline__ void add_last_dq_in_parts(const DqDkDvArguments<kHeadDim>& a,
+                                                     SharedMemory<kHeadDim>& shared,
+                                                     Progress<kHeadDim>& progress) {
+  auto& [visits, ring, ds_out, ds_in] = progress;
   constexpr int kHdimQ = Tiling<kHeadDim>::kHdimQ;
   float dq[kDqColumns<kHdimQ, 0> / 2];
   float more_dq[kDqColumns<kHdimQ, 1> / 2];
   barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-  multiply_dq_part<T, kHeadDim, kHalf, 0>(dq, shared.ds[ds_in.stage], shared.k);
-  multiply_dq_part<T, kHeadDim, kHalf, 1>(more_dq, shared.ds[ds_in.stage], shared.k);
+  multiply_dq_part<T, kHeadDim, kHalf, 0>(dq, shared.ds[ds_in.stage], shared.k[0]);
+  multiply_dq_part<T, kHeadDim, kHalf, 1>(more_dq, shared.ds[ds_in.stage], shared.k[0]);
   products_wait<0>();
   products_finished(dq);
   products_finished(more_dq);
+  __syncwarp();
   if (thread_of_warpgroup() % 32 == 0) {
     barrier_arrive(shared.ds_empty[ds_in.stage]);
-    barrier_arrive(shared.k_empty);
+    barrier_arrive(shared.v_empty[0]);
+    barrier_arrive(shared.k_empty[0]);
   }
   ds_in.advance();
-  const int visit = shared.walk.tiles - 1;
-  float* const dq_sums = dq_of_visit<kHalf>(a, shared, n, visit);
-  turns.take(shared, visit);
+  float* const dq_sums = dq_of_visit<kHalf>(a, shared, visits - 1);
+  take_turn<kHasTurns>(shared, visits - 1);
   add_sums(dq_sums, dq);
   add_sums(dq_sums + 32 * kWarpgroup, more_dq);
-  turns.give(shared, visit);
-  turns.walk_ends(visit + 1);
+  give_turn<kHasTurns>(shared, visits - 1);
 }
 
-/// The sums of dK or dV, which are `before` floats into those of a tile of keys, to their tensor, panel p by
-/// way of out(p) in shared memory; of a shared tile only in the last walk to come.
-template <class T, int kHalf, int kHeadDim, int kPanels, class Out>
+/// The sums of dK or dV, which are `before` floats into those of a tile of keys, to their rows; of a shared
+/// tile only in the last walk to come.
+template <class T, int kHalf, int kHeadDim, int kPanels>
 __device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& a,
-                                               SharedMemory<kHeadDim>& shared, float (&sums)[kPanels][32],
-                                               int before, float factor, const TensorMap& map,
-                                               const Out& out) {
-  using Tile = Tiling<kHeadDim>;
-  const int thread = thread_of_warpgroup();
-  const Walk walk = shared.walk;
+                                               SharedMemory<kHeadDim>& shared, const Walk& walk,
+                                               float (&sums)[kPanels][32], int before, float factor,
+                                               const RowsOut& rows) {
   if (walk.shared >= 0) {
-    float* const all =
-        a.sums + static_cast<std::int64_t>(walk.shared) * Tile::kKeyTileElements + before + 4 * thread;
+    float* const all = a.sums + static_cast<std::int64_t>(walk.shared) * Tiling<kHeadDim>::kKeyTileElements +
+                       before + 4 * thread_of_warpgroup();
     FMHA_BWD_UNROLL
     for (int p = 0; p < kPanels; ++p) add_sums(all + p * 32 * kWarpgroup, sums[p]);
-    if (!is_last_to_add(a, shared, kHalf == 0 && thread == 0)) return;
+    if (!is_last_to_add<kHalf>(a, shared, walk)) return;
     FMHA_BWD_UNROLL
     for (int p = 0; p < kPanels; ++p) read_sums(sums[p], all + p * 32 * kWarpgroup);
   }
-  const std::uint32_t matrix_row = matrix_offset(thread / 32, thread % 32);
   FMHA_BWD_UNROLL
-  for (int p = 0; p < kPanels; ++p) {
-    tile_from_sums<T, 64>(out(p), 0, sums[p], factor, factor, matrix_row);
-  }
-  named_barrier<kWarpgroup, 2 + kHalf>();
-  if (thread == 0) {
-    for (int p = 0; p < kPanels; ++p) {
-      store_tile(map, p * kPanelColumns, walk.first_key, walk.head_k, walk.keys, out(p));
-    }
-    store_commit_and_wait_for_reads();
-  }
+  for (int p = 0; p < kPanels; ++p) store_rows<T, 64>(rows, p * kPanelColumns, sums[p], factor);
 }
 
 /// The first warpgroup's part in a walk, the block's n-th: S, P, dV and the first half of dQ; under a mask of
 /// type M.
 template <class T, int kHeadDim, class M, bool kHasTurns>
 __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHeadDim>& a,
-                                                     SharedMemory<kHeadDim>& shared, unsigned n,
-                                                     Progress<kHeadDim, kHasTurns>& progress) {
+                                                     SharedMemory<kHeadDim>& shared, const Walk& walk,
+                                                     Progress<kHeadDim>& progress) {
   using Tile = Tiling<kHeadDim>;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int lane = thread % 32;
-  const int tiles = shared.walk.tiles;
+  const int tiles = walk.tiles;
   float dv[Tile::kVPanels][32];
-  auto& [ring, ds_out, ds_in, turns] = progress;  // ds_in: a tile behind
-  note_seen<M, 0>(a, shared);
+  auto& [visits, ring, ds_out, ds_in] = progress;
 
   float s[32];
   float2 lse[8];
   barrier_wait(shared.query_full[ring.stage], ring.parity);
-  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, shared.q[ring.stage]);
+  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k[0], shared.q[ring.stage]);
   read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
   products_wait<0>();
   products_finished(s);
@@ -182,10 +168,10 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   do {
     const int stage = ring.stage;
     const int first_query = shared.first_query[stage];
-    const bool hides = hides_some<M, 0>(shared, first_query);
+    const bool hides = hides_some<M, 0, kHeadDim>(walk, first_query);
     // P in the place of S
     exponentiate<64>(s, lse, a.scale_log2);
-    if (hides) hide_unseen<M, 0>(s, shared, first_query, lane);
+    if (hides) hide_unseen<M, 0>(a, walk, s, first_query);
     if (t > 0) named_barrier<2 * kWarpgroup, kPRead>();
     FMHA_BWD_UNROLL
     for (int j = 0; j < 8; ++j) {
@@ -200,58 +186,57 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     // dQ of the tile before. In the first tile a product of what stands in K's place is made and thrown away,
     // so that no branch parts the products in flight; its address is formed, not used. So is a last S.
     if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k;
+    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k[0];
     float dq[kDqColumns<Tile::kHdimQ, 0> / 2];
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
-    multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k);
-    multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k);
-    float* const dq_sums = dq_of_visit<0>(a, shared, n, t + kVisits - 1);  // in a ring of kVisits
+    multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k[0]);
+    multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k[0]);
+    float* const dq_sums = dq_of_visit<0>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
     products_wait<1>();
     products_finished(dq);
     if (t > 0) {
-      turns.take(shared, t - 1);
+      take_turn<kHasTurns>(shared, visits - 1);
       add_sums(dq_sums, dq);
     }
     const bool goes_on = t + 1 < tiles;
     if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
-    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k, goes_on ? shared.q[ring.stage] : shared.k);
+    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k[0], goes_on ? shared.q[ring.stage] : shared.k[0]);
     products_wait<1>();
     products_finished(more_dq);
     if (t > 0) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
-      turns.give(shared, t - 1);
+      give_turn<kHasTurns>(shared, visits - 1);
     }
     __syncwarp();
     if (goes_on) read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
     products_wait<0>();
     products_finished(s);
+    ++visits;
   } while (++t < tiles);
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kVPanels; ++p) products_finished(dv[p]);
 
-  add_last_dq<T, 0>(a, shared, n, progress);
-  // V is free: dS of the last tile was made of it.
-  store_key_sums<T, 0>(a, shared, dv, Tile::kN * Tile::kHdimQ, 1.0F, a.dv,
-                       [&](int p) { return shared.v + p * Tile::kKeyPanelBytes; });
+  add_last_dq_in_parts<T, 0, kHeadDim, kHasTurns>(a, shared, progress);
+  store_key_sums<T, 0>(a, shared, walk, dv, Tile::kN * Tile::kHdimQ, 1.0F, rows_of_dv<0>(a, walk));
 }
 
 /// The second warpgroup's part in it: dP, dS, dK and the second half of dQ.
 template <class T, int kHeadDim, bool kHasTurns>
 __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDim>& a,
-                                                   SharedMemory<kHeadDim>& shared, unsigned n,
-                                                   Progress<kHeadDim, kHasTurns>& progress) {
+                                                   SharedMemory<kHeadDim>& shared, const Walk& walk,
+                                                   Progress<kHeadDim>& progress) {
   using Tile = Tiling<kHeadDim>;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int lane = thread % 32;
   const std::uint32_t matrix_row = matrix_offset(thread / 32, lane);
-  const int tiles = shared.walk.tiles;
+  const int tiles = walk.tiles;
   float dk[Tile::kQPanels][32];
-  auto& [ring, ds_out, ds_in, turns] = progress;  // ds_in: a tile behind
+  auto& [visits, ring, ds_out, ds_in] = progress;
 
   float dp[32];
   float2 d[8];
@@ -295,53 +280,44 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
 
     // As in differentiate_values.
     if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k;
+    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k[0];
     float dq[kDqColumns<Tile::kHdimQ, 0> / 2];
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
-    multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k);
-    multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k);
-    float* const dq_sums = dq_of_visit<1>(a, shared, n, t + kVisits - 1);  // in a ring of kVisits
+    multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k[0]);
+    multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k[0]);
+    float* const dq_sums = dq_of_visit<1>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
     products_wait<1>();
     products_finished(dq);
     if (t > 0) {
-      turns.take(shared, t - 1);
+      take_turn<kHasTurns>(shared, visits - 1);
       add_sums(dq_sums, dq);
     }
     const bool goes_on = t + 1 < tiles;
     if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
-    multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, goes_on ? shared.v : shared.k,
-                                               goes_on ? shared.d_o[ring.stage] : shared.k);
+    multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, goes_on ? shared.v : shared.k[0],
+                                               goes_on ? shared.d_o[ring.stage] : shared.k[0]);
     products_wait<1>();
     products_finished(more_dq);
     if (t > 0) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
-      turns.give(shared, t - 1);
+      give_turn<kHasTurns>(shared, visits - 1);
     }
     __syncwarp();
     if (goes_on) read_rows<64>(d, shared.d[ring.stage], lane);
     products_wait<0>();
     products_finished(dp);
+    ++visits;
   } while (++t < tiles);
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kQPanels; ++p) products_finished(dk[p]);
 
-  add_last_dq<T, 1>(a, shared, n, progress);
-  // P's place is free, which this warpgroup has read, and dS's when both have multiplied it by K.
-  Ring<Tile::kDsStages> free_ds = ds_out;
-  for (int i = 0; i < Tile::kDsStages; ++i) {
-    barrier_wait(shared.ds_empty[free_ds.stage], free_ds.parity ^ 1);
-    free_ds.advance();
-  }
-  static_assert(sizeof(shared.p) == 2 * Tile::kKeyPanelBytes &&
-                sizeof(shared.ds[0]) == Tile::kKeyPanelBytes && 2 + Tile::kDsStages >= Tile::kQPanels);
-  store_key_sums<T, 1>(a, shared, dk, 0, a.scale, a.dk, [&](int p) {
-    return p < 2 ? reinterpret_cast<std::byte*>(shared.p) + p * Tile::kKeyPanelBytes : shared.ds[p - 2];
-  });
+  add_last_dq_in_parts<T, 1, kHeadDim, kHasTurns>(a, shared, progress);
+  store_key_sums<T, 1>(a, shared, walk, dk, 0, a.scale, rows_of_dk<0>(a, walk));
 }
 
 }  // namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper
