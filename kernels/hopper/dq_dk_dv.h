@@ -126,11 +126,11 @@ __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
 
 /// One warpgroup's part in a walk, whose K is in `k_stage`: S, dP, dV and dK of keys 64 kHalf to
 /// 64 kHalf + 63 of the tile, and its half of dQ, but for the last visit's, which is made in the next walk;
-/// under a mask of type M. `has_before`: whether there is a last visit of the walk before.
+/// under a mask of type M.
 template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate(const typename Scores::Arguments& a,
                                               SharedMemory<kHeadDim>& shared, const Walk& walk, int k_stage,
-                                              bool has_before, Progress<kHeadDim>& progress) {
+                                              Progress<kHeadDim>& progress) {
   using Tile = Tiling<kHeadDim>;
   constexpr int kM = Tile::kM;
   constexpr bool kReadsAhead = kHeadDim == 128;  // hdim 64 has no registers left for it
@@ -194,7 +194,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     // stands in K's place is made and thrown away, so that no branch parts the products in flight; its
     // address is formed, not used.
     const int k_before = t > 0 ? k_stage : k_stage ^ 1;
-    const bool is_any = t > 0 || has_before;
+    const bool is_any = ds_in.stage == ds_out.stage;  // one of two is not added yet, or both
     if (is_any) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
     float dq[32];
     multiply_dq<T, kHeadDim, kHalf>(dq, is_any ? shared.ds[ds_in.stage] : shared.k[0], shared.k[k_before]);
@@ -230,11 +230,10 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
                                                     SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   Progress<kHeadDim> progress;
-  bool has_before = false;  // a visit whose dQ is not added yet, of the walk before
   const auto finish_before = [&](int k_stage) {
     if constexpr (!Tile::kWide) {
-      if (has_before) add_last_dq<T, kHeadDim, kHasTurns, kHalf>(a, shared, k_stage, progress);
-      has_before = false;
+      if (progress.ds_in.stage == progress.ds_out.stage) return;
+      add_last_dq<T, kHeadDim, kHasTurns, kHalf>(a, shared, k_stage, progress);
     }
   };
   for (unsigned n = 0;; ++n) {
@@ -251,9 +250,7 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
     }
     if (walk.tiles > 0) {
       if constexpr (!Tile::kWide) {
-        differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, walk, k_stage, has_before,
-                                                                progress);
-        has_before = true;
+        differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, walk, k_stage, progress);
       } else if constexpr (kHalf == 0) {
         differentiate_values<T, kHeadDim, M, kHasTurns>(a, shared, walk, progress);
       } else {
