@@ -103,7 +103,7 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
 
 /// Adds a warpgroup's half of dQ of the last visit, for which nothing has come after; K in `k_stage`
 /// is free then.
-template <class T, int kHeadDim, bool kHasTurns, int kHalf>
+template <class T, int kHeadDim, bool kHasTurns, int kHalf, bool kFreesK>
 __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
                                             SharedMemory<kHeadDim>& shared, int k_stage,
                                             Progress<kHeadDim>& progress) {
@@ -116,12 +116,34 @@ __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
   __syncwarp();
   if (thread_of_warpgroup() % 32 == 0) {
     barrier_arrive(shared.ds_empty[ds_in.stage]);
-    barrier_arrive(shared.k_empty[k_stage]);
+    if (kFreesK) barrier_arrive(shared.k_empty[k_stage]);
   }
   ds_in.advance();
   take_turn<kHasTurns>(shared, visits - 1);
   add_sums(dq_of_visit<kHalf>(a, shared, visits - 1), dq);
   give_turn<kHasTurns>(shared, visits - 1);
+}
+
+/// The second warpgroup's part in a visit in which none of its keys is seen, when there is no visit before:
+/// its dS is zero.
+template <int kHeadDim>
+__device__ __forceinline__ void skip_visit(SharedMemory<kHeadDim>& shared, Progress<kHeadDim>& progress) {
+  auto& [visits, ring, ds_out, ds_in] = progress;
+  constexpr int kBytes = 64 * kPanelRowBytes;
+  barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
+  auto* const zeros = reinterpret_cast<uint4*>(shared.ds[ds_out.stage] + kBytes);
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < kBytes / 16; i += kWarpgroup) zeros[i + thread_of_warpgroup()] = uint4{};
+  fence_async_proxy();
+  barrier_wait(shared.query_full[ring.stage], ring.parity);
+  __syncwarp();
+  if (thread_of_warpgroup() % 32 == 0) {
+    barrier_arrive(shared.ds_full[ds_out.stage]);
+    barrier_arrive(shared.query_empty[ring.stage]);
+  }
+  ds_out.advance();
+  ring.advance();
+  ++visits;
 }
 
 /// One warpgroup's part in a walk, whose K is in `k_stage`: S, dP, dV and dK of keys 64 kHalf to
@@ -130,7 +152,7 @@ __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
 template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate(const typename Scores::Arguments& a,
                                               SharedMemory<kHeadDim>& shared, const Walk& walk, int k_stage,
-                                              Progress<kHeadDim>& progress) {
+                                              int k_before, Progress<kHeadDim>& progress) {
   using Tile = Tiling<kHeadDim>;
   constexpr int kM = Tile::kM;
   constexpr bool kReadsAhead = kHeadDim == 128;  // hdim 64 has no registers left for it
@@ -139,7 +161,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   const int kept_lane = kept_thread % 32;
   const std::uint32_t matrix_row = matrix_offset(kept_thread / 32, kept_lane);
   const auto lane = [&] { return Scores::kKeepsThread ? kept_lane : thread_of_warpgroup() % 32; };
-  const int tiles = walk.tiles;
+  const int tiles = walk.tiles - (kHalf == 1 && Scores::kSkips ? walk.skipped : 0);
   auto& [visits, ring, ds_out, ds_in] = progress;
 
   float dk[kHeadDim / 2];
@@ -172,11 +194,11 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     products_wait<0>();
     products_finished(dp);
-    if (t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
     if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
-    scores.differentiate(a, s, dp, shared.lse_log2[stage] + 2 * (lane() % 4), rows, p, ds);
+    scores.differentiate(a, s, dp, shared.lse_log2[stage] + 2 * (lane() % 4),
+                         shared.d[stage] + 2 * (lane() % 4), rows, p, ds);
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
@@ -186,18 +208,21 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
     fence_async_proxy();
     __syncwarp();
-    if (lane() == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
+    if (lane() == 0) {
+      barrier_arrive(shared.ds_full[ds_out.stage]);
+      if (t == tiles - 1) barrier_arrive(shared.v_empty[kHalf]);
+    }
     __syncwarp();
     ds_out.advance();
 
     // dQ of the visit before, of this walk or the one before. Where there is none a product of whatever
     // stands in K's place is made and thrown away, so that no branch parts the products in flight; its
     // address is formed, not used.
-    const int k_before = t > 0 ? k_stage : k_stage ^ 1;
+    const int k_behind = t > 0 ? k_stage : k_before;
     const bool is_any = ds_in.stage == ds_out.stage;  // one of two is not added yet, or both
     if (is_any) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
     float dq[32];
-    multiply_dq<T, kHeadDim, kHalf>(dq, is_any ? shared.ds[ds_in.stage] : shared.k[0], shared.k[k_before]);
+    multiply_dq<T, kHeadDim, kHalf>(dq, is_any ? shared.ds[ds_in.stage] : shared.k[0], shared.k[k_behind]);
     if (kHalf == 0 && visits == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
     float* const dq_sums = dq_of_visit<kHalf>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
     products_wait<0>();
@@ -206,7 +231,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (lane() == 0) barrier_arrive(shared.query_empty[stage]);
     if (is_any) {
       if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
-      if (t == 0 && lane() == 0) barrier_arrive(shared.k_empty[k_before]);
+      if (k_behind != k_stage && lane() == 0) barrier_arrive(shared.k_empty[k_behind]);
       ds_in.advance();
       take_turn<kHasTurns>(shared, visits - 1);
       add_sums(dq_sums, dq);
@@ -219,6 +244,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   products_finished(dv);
   products_finished(dk);
 
+  if (Scores::kKeyStages == 1) add_last_dq<T, kHeadDim, kHasTurns, kHalf, false>(a, shared, 0, progress);
   if (walk.shared >= 0 && !join_sums<kHeadDim, kHalf>(a, shared, walk, dk, dv)) return;
   store_rows<T, kHeadDim>(rows_of_dv<kHalf>(a, walk), 0, dv, Scores::dv_factor(a));
   store_rows<T, kHeadDim>(rows_of_dk<kHalf>(a, walk), 0, dk, a.scale);
@@ -233,14 +259,15 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
   const auto finish_before = [&](int k_stage) {
     if constexpr (!Tile::kWide) {
       if (progress.ds_in.stage == progress.ds_out.stage) return;
-      add_last_dq<T, kHeadDim, kHasTurns, kHalf>(a, shared, k_stage, progress);
+      add_last_dq<T, kHeadDim, kHasTurns, kHalf, true>(a, shared, k_stage, progress);
     }
   };
   for (unsigned n = 0;; ++n) {
-    const int k_stage = static_cast<int>(n % Tile::kKeyStages);
-    const Walk& walk = shared.walks[n % 2];
-    barrier_wait(shared.k_full[k_stage], n / Tile::kKeyStages % 2);
-    if (walk.tiles <= 0) finish_before(k_stage ^ 1);
+    const int k_stage = static_cast<int>(n % Scores::kKeyStages);
+    const Walk& walk = shared.walks[n % kWalks<Scores, kHeadDim>];
+    barrier_wait(shared.k_full[k_stage], n / Scores::kKeyStages % 2);
+    const bool skips = kHalf == 1 && Scores::kSkips && walk.skipped > 0;
+    if (Scores::kKeyStages == 2 && (walk.tiles <= 0 || skips)) finish_before(k_stage ^ 1);
     if (walk.tiles == kNoWalk) return;
     if (!Tile::kWide && kHalf == 1 && progress.visits == 0 && walk.tiles > 0) {
       named_barrier<2 * kWarpgroup, 1>();
@@ -248,9 +275,15 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
     for (int part = 0; part < Tile::kVParts; ++part) {
       if (part == kHalf || Tile::kVParts == 1) barrier_wait(shared.v_full[part], n % 2);
     }
+    if (skips) skip_visit(shared, progress);
     if (walk.tiles > 0) {
       if constexpr (!Tile::kWide) {
-        differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, walk, k_stage, progress);
+        differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(
+            a, shared, walk, k_stage, skips || Scores::kKeyStages == 1 ? k_stage : k_stage ^ 1, progress);
+        if (Scores::kKeyStages == 1) {
+          __syncwarp();
+          if (thread_of_warpgroup() % 32 == 0) barrier_arrive(shared.k_empty[0]);
+        }
       } else if constexpr (kHalf == 0) {
         differentiate_values<T, kHeadDim, M, kHasTurns>(a, shared, walk, progress);
       } else {
@@ -314,7 +347,7 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   const int warpgroup = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
     give_registers<24>();
-    if (threadIdx.x < 32) load_walks<Scores::kNeedsHead, kHasTurns, kHeadDim>(a, shared);
+    if (threadIdx.x < 32) load_walks<Scores, kHasTurns, kHeadDim>(a, shared);
     if (kHasTurns && threadIdx.x == 32) await_turns<kHeadDim>(a, shared);
     if (kHasTurns && threadIdx.x == 64) pass_turns<kHeadDim>(a, shared, 0);
     if (kHasTurns && threadIdx.x == 96) pass_turns<kHeadDim>(a, shared, 1);

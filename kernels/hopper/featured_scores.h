@@ -51,6 +51,8 @@ class PlainScores {
 
  public:
   using Arguments = DqDkDvArguments<kHeadDim>;
+  static constexpr int kKeyStages = Tiling<kHeadDim>::kKeyStages;  // of K, that are used
+  static constexpr bool kSkips = kHeadDim == 128;  // visits that the second warpgroup sees nothing in
   static constexpr bool kNeedsHead = false;
   static constexpr bool kKeepsThread = true;
 
@@ -76,8 +78,8 @@ class PlainScores {
   /// P and dS, packed, of P and dP. `rows` are D's; `lse` points to the first of LSE's in shared memory.
   __device__ static __forceinline__ void differentiate(const Arguments& /*a*/, const float (&s)[kM / 2],
                                                        const float (&dp)[kM / 2], const float* /*lse*/,
-                                                       const float2 (&rows)[kM / 8], Packed<kM>& p,
-                                                       Packed<kM>& ds) {
+                                                       const float* /*d*/, const float2 (&rows)[kM / 8],
+                                                       Packed<kM>& p, Packed<kM>& ds) {
     FMHA_BWD_UNROLL
     for (int j = 0; j < kM / 8; ++j) {
       const float ds0 = s[4 * j] * (dp[4 * j] - rows[j].x);
@@ -121,8 +123,11 @@ class FeaturedScores {
 
  public:
   using Arguments = ScoredArguments<kHeadDim>;
+  // With draws hdim 128 has no registers for the addresses of two.
+  static constexpr int kKeyStages = kDrops && kHeadDim == 128 ? 1 : Tiling<kHeadDim>::kKeyStages;
+  static constexpr bool kSkips = kHeadDim == 128 && !kDrops;
   static constexpr bool kNeedsHead = true;
-  static constexpr bool kKeepsThread = kHeadDim == 128;  // hdim 64 has no register left for it
+  static constexpr bool kKeepsThread = kHeadDim == 128 && !kDrops;  // others have no register left for it
 
   /// `first_key` is that of the warpgroup.
   __device__ __forceinline__ FeaturedScores(const Arguments& a, const SharedMemory<kHeadDim>& shared,
@@ -179,15 +184,16 @@ class FeaturedScores {
   __device__ __forceinline__ float hidden(const Arguments& a) const { return bends(a) ? 0x1p62F : 0.0F; }
 
   __device__ __forceinline__ void differentiate(const Arguments& a, const float (&s)[kM / 2],
-                                                const float (&dp)[kM / 2], const float* lse,
+                                                const float (&dp)[kM / 2], const float* lse, const float* d,
                                                 const float2 (&rows)[kM / 8], Packed<kM>& p,
                                                 Packed<kM>& ds) const {
     if constexpr (!kBends && !kDrops) {
-      PlainScores<T, kHeadDim>::differentiate(a, s, dp, lse, rows, p, ds);
+      PlainScores<T, kHeadDim>::differentiate(a, s, dp, lse, d, rows, p, ds);
     } else if (bends(a)) {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 4) {
         const float2 row = *reinterpret_cast<const float2*>(lse + 2 * i);
+        const float2 row_d = true ? *reinterpret_cast<const float2*>(d + 2 * i) : rows[i / 4];
         FMHA_BWD_UNROLL
         for (int e = i; e < i + 4; e += 2) {
           const float p0 = bent(a, e, s[e], row.x);
@@ -195,18 +201,19 @@ class FeaturedScores {
           const float bent0 = p0 * slope_of_bend(s[e]);
           const float bent1 = p1 * slope_of_bend(s[e + 1]);
           word(p, e) = pack<T>(kept(e, p0), kept(e + 1, p1));
-          word(ds, e) = pack<T>(ds_of(kept(e, bent0), bent0, dp[e], rows[i / 4].x),
-                                ds_of(kept(e + 1, bent1), bent1, dp[e + 1], rows[i / 4].y));
+          word(ds, e) = pack<T>(ds_of(kept(e, bent0), bent0, dp[e], row_d.x),
+                                ds_of(kept(e + 1, bent1), bent1, dp[e + 1], row_d.y));
         }
       }
     } else {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 2) {
+        const float2 row_d =
+            true ? *reinterpret_cast<const float2*>(d + 2 * (i - i % 4)) : rows[i / 4];
         const float kept0 = kept(i, s[i]);
         const float kept1 = kept(i + 1, s[i + 1]);
         word(p, i) = pack<T>(kept0, kept1);
-        word(ds, i) = pack<T>(ds_of(kept0, s[i], dp[i], rows[i / 4].x),
-                              ds_of(kept1, s[i + 1], dp[i + 1], rows[i / 4].y));
+        word(ds, i) = pack<T>(ds_of(kept0, s[i], dp[i], row_d.x), ds_of(kept1, s[i + 1], dp[i + 1], row_d.y));
       }
     }
   }

@@ -30,7 +30,6 @@ DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const MaskRule& m
           scratch.turns,
           scratch.plan,
           scratch.seen,
-          Staircase::rule_of(mask),
           Factors(p).dx,
           p.scale * kLog2E,
           static_cast<int>(p.hdim_q),

@@ -75,16 +75,22 @@ __device__ __forceinline__ void load_keys(const PlannedWalk& walk, std::byte* to
   }
 }
 
+/// Walks of a block that are known at a time, number n at n % kWalks: a walk is known until K is free, or
+/// until the next is where wide.h frees K before it stores.
+template <class Scores, int kHeadDim>
+inline constexpr unsigned kWalks = Tiling<kHeadDim>::kWide ? 2U : unsigned{Scores::kKeyStages};
+
 /// Makes the walk that is being loaded known with its K, when there is room for it, and loads its V.
-template <int kHeadDim>
+template <class Scores, int kHeadDim>
 __device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
   const PlannedWalk& walk = shared.loading.walk;
   const unsigned n = shared.loading.walks;
-  const unsigned place = n % Tile::kKeyStages;
-  barrier_wait(shared.k_empty[place], n / Tile::kKeyStages % 2 ^ 1);
-  shared.walks[n % 2] = walk.walk;
+  constexpr unsigned kKeyStages = Scores::kKeyStages;
+  const unsigned place = n % kKeyStages;
+  barrier_wait(shared.k_empty[place], n / kKeyStages % 2 ^ 1);
+  shared.walks[n % kWalks<Scores, kHeadDim>] = walk.walk;
   load_keys<Tile::kKeyPanelBytes>(walk, shared.k[place], a.k, Tile::kQPanels, walk.walk.first_key,
                                   Tile::kKBytes, shared.k_full[place]);
   FMHA_BWD_UNROLL
@@ -96,8 +102,15 @@ __device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a,
   }
 }
 
+/// gridDim.x, read anew: it need not hold a register meanwhile.
+__device__ __forceinline__ unsigned blocks_of_grid() {
+  unsigned blocks;
+  asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
+  return blocks;
+}
+
 /// Takes walks and loads their tiles, until there is no other walk; the first warp's part.
-template <bool kNeedsHead, bool kHasTurns, int kHeadDim>
+template <class Scores, bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void load_walks(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
   int number = static_cast<int>(blockIdx.x);
@@ -112,24 +125,24 @@ __device__ __forceinline__ void load_walks(const DqDkDvArguments<kHeadDim>& a,
     __syncwarp();
     if (threadIdx.x == 0) {
       auto& ring = shared.loading.ring;
-      const int tiles = shared.loading.walk.walk.tiles;
+      const int& tiles = shared.loading.walk.walk.tiles;  // read anew each time, there are few registers
       int t = 0;
       do {
         if (t < tiles) {
           barrier_wait(shared.query_empty[ring.stage], ring.parity ^ 1);
-          load_next_tile<kNeedsHead, kHasTurns>(a, shared, ring.stage);
+          load_next_tile<Scores::kNeedsHead, kHasTurns>(a, shared, ring.stage);
           ring.advance();
         }
-        if (t == 0) begin_walk(a, shared);
+        if (t == 0) begin_walk<Scores>(a, shared);
       } while (++t < tiles);
       ++shared.loading.walks;
-      number = static_cast<int>(gridDim.x + atomicAdd(a.walks_taken, 1U));
+      number = static_cast<int>(blocks_of_grid() + atomicAdd(a.walks_taken, 1U));
     }
     number = __shfl_sync(0xffffffffU, number, 0);
   }
   if (threadIdx.x == 0) {
     shared.loading.walk.walk.tiles = kNoWalk;
-    begin_walk(a, shared);
+    begin_walk<Scores>(a, shared);
     for (int thread = 0; kHasTurns && thread < 2; ++thread) {  // to each of those that pass turns on
       make_visit_known<kHasTurns>(shared, {0, 0, 0, true});
     }

@@ -63,7 +63,7 @@ class Visits {
 
  public:
   __device__ __forceinline__ Visits(const MaskRule& rule, int seqlen_q, int seqlen_k)
-      : mask_(rule, seqlen_q, seqlen_k), seqlen_k_(seqlen_k) {}
+      : mask_(rule, seqlen_q, seqlen_k), right_(rule.right), seqlen_k_(seqlen_k) {}
 
   struct Span {
     int begin;
@@ -85,8 +85,17 @@ class Visits {
     return {static_cast<int>(queries.begin), static_cast<int>(queries.end)};
   }
 
+  /// Query i sees the keys j <= i + diagonal(), where the mask is a Staircase; no further from 0 than makes a
+  /// difference.
+  __device__ __forceinline__ int diagonal() const {
+    const std::int64_t diagonal = mask_.diagonal() + right_;
+    const std::int64_t least = -mask_.seqlen_q();
+    return static_cast<int>(diagonal < least ? least : diagonal < seqlen_k_ ? diagonal : seqlen_k_);
+  }
+
  private:
   Mask mask_;
+  std::int64_t right_;
   int seqlen_k_;
 };
 
@@ -105,6 +114,15 @@ __device__ __forceinline__ void follow_keys(const Visits<kHeadDim>& visits, int 
     }
     break;
   }
+}
+
+/// Whether any query of tile `tile` sees any of the second 64 of the keys from first_key on; known only where
+/// a tile of queries has 64.
+template <int kHeadDim>
+__device__ __forceinline__ bool sees_second_half(const Visits<kHeadDim>& visits, int first_key, int tile) {
+  using Tile = Tiling<kHeadDim>;
+  return Tile::kN == 64 || Tile::kM > 64 ||
+         visits.of_key(first_key + 64).begin < static_cast<std::int64_t>(tile + 1) * Tile::kM;
 }
 
 /// The walk over a tile of keys, as if it were nobody else's.
@@ -130,6 +148,7 @@ __device__ __forceinline__ PlannedWalk walk_over(const Plan<kHeadDim>& plan, con
   walk.head_k = keys.head_k;
   walk.first_key = keys.index * Tiling<kHeadDim>::kN;
   const Visits<kHeadDim> visits(plan.mask, walk.seqlen_q, walk.seqlen_k);
+  walk.diagonal = visits.diagonal();
   const auto [begin, end] = visits.of(keys.index);
   planned.first_tile = planned.start_tile = begin;
   planned.end_tile = end;
@@ -146,6 +165,8 @@ __device__ __forceinline__ PlannedWalk walk_over(const Plan<kHeadDim>& plan, con
   walk.tiles = (end - begin) * plan.group_size;
   if (plan.in_order) {
     follow_keys(visits, keys.index, planned);
+  } else if (!sees_second_half(visits, walk.first_key, begin) && walk.tiles > 1) {
+    walk.skipped = 1;
   } else {
     planned.start_tile = begin + keys.index % (end - begin);
   }
@@ -167,6 +188,7 @@ __device__ __forceinline__ void write_walks(const Plan<kHeadDim>& plan, int tile
   const int tiles_a_head = planned.end_tile - planned.first_tile;
   const std::int64_t all = walk.tiles;
   walk.shared = tile - plan.owned;
+  walk.skipped = 0;
   walk.parts = walk.tiles < plan.parts ? walk.tiles : plan.parts;
   planned.start_tile = planned.first_tile;
   for (int part = 0; part < plan.parts; ++part) {

@@ -1,6 +1,7 @@
 // Which queries see which keys of a walk.
 //
-// Of a Staircase a key's first query is computed where it is wanted. Other masks, whose documents have to be
+// Of a Staircase a key's first query, which may be before the first one that there is, is computed where it
+// is wanted. Other masks, whose documents have to be
 // searched for, have a table that stage 1 writes: of each key of the sequences the first query that sees it
 // and the first that does not any more. In batch mode all sequences have the same.
 #pragma once
@@ -17,12 +18,10 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 template <class M, int kHeadDim>
 __device__ __forceinline__ int2 queries_that_see(const DqDkDvArguments<kHeadDim>& a, const Walk& walk,
                                                  int key) {
-  if (key >= walk.seqlen_k) return {kNobody, 0};
   if constexpr (std::is_same_v<M, Staircase>) {
-    const Range queries = Staircase(a.staircase, walk.seqlen_q, walk.seqlen_k).visible_queries(key);
-    return {static_cast<int>(queries.begin), kNobody};
+    return {key < walk.seqlen_k ? key - walk.diagonal : kNobody, kNobody};
   } else {
-    return __ldg(a.seen + walk.first_row_k + key);
+    return key < walk.seqlen_k ? __ldg(a.seen + walk.first_row_k + key) : int2{kNobody, 0};
   }
 }
 

@@ -29,11 +29,13 @@ struct Walk {
   int first_row_k;  // of the sequence, in group mode
   int head_k;
   int first_key;
+  int diagonal;          // of a Staircase: query i sees the keys j <= i + diagonal
   int shared;            // which shared tile of keys it is; -1 where the walk owns its tile
   int parts;             // walks that visit part of it
   int all_seen_from[2];  // of each 64 of the keys: from this query on every one is seen; kNobody where none
                          // is
   int all_seen_end[2];   // and from this one on not any more
+  int skipped;           // visits at first, 1 or none, in which the second 64 of the keys are not seen
 };
 
 /// A walk's turns to add to the tiles of queries that it visits (turns.h).
@@ -86,9 +88,8 @@ struct DqDkDvArguments {
   unsigned* arrivals;     // [shared tiles, 2]
   unsigned* walks_taken;  // besides the first walk of each block
   unsigned* turns;  // [planes, plane_tiles] where additions to dQ are in order, see turns.h; else nullptr
-  const PlannedWalk* plan;    // [walks], see plan.h
-  const int2* seen;           // see seen.h
-  Staircase::Rule staircase;  // of a mask of that kind
+  const PlannedWalk* plan;  // [walks], see plan.h
+  const int2* seen;         // see seen.h
   float scale;
   float scale_log2;  // scale * log2 e
   int hdim_q;
