@@ -208,8 +208,7 @@ class FeaturedScores {
     } else {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 2) {
-        const float2 row_d =
-            true ? *reinterpret_cast<const float2*>(d + 2 * (i - i % 4)) : rows[i / 4];
+        const float2 row_d = true ? *reinterpret_cast<const float2*>(d + 2 * (i - i % 4)) : rows[i / 4];
         const float kept0 = kept(i, s[i]);
         const float kept1 = kept(i + 1, s[i + 1]);
         word(p, i) = pack<T>(kept0, kept1);

@@ -9,7 +9,7 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 template <int kHeadDim>
-DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const MaskRule& mask, const DeviceTensors& t,
+DqDkDvArguments<kHeadDim> dq_dk_dv_arguments(const Problem& p, const DeviceTensors& t,
                                              const ShareOut& share) {
   using Tile = Tiling<kHeadDim>;
   const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);

@@ -14,7 +14,7 @@ template <class T, int kHeadDim, unsigned kFeatures>
 void launch_with(const Problem& p, const MaskRule& mask, const DeviceTensors& t, hipStream_t stream) {
   const ShareOut share = share_out_of<kHeadDim>(p, mask);
   const ScoredArguments<kHeadDim> arguments = {
-      dq_dk_dv_arguments<kHeadDim>(p, mask, t, share),
+      dq_dk_dv_arguments<kHeadDim>(p, t, share),
       p.alibi ? t.slopes : nullptr,
       static_cast<int>(Mask(mask, p.seqlen_q, p.seqlen_k).diagonal()),
       p.softcap > 0.0F ? 2.0F * p.scale * kLog2E / p.softcap : 0.0F,
