@@ -120,9 +120,13 @@ __global__ __launch_bounds__(kThreads,
   }
 }
 
-/// Heads whose walks alternate: twice as many as have all their walks under way at a time (turns.h).
-std::int64_t alternating_heads(const Problem& p, std::int64_t key_tiles) {
-  return p.deterministic && key_tiles > 0 ? std::max<std::int64_t>(2 * processors() / key_tiles, 1) : 1;
+/// Heads whose walks alternate: twice as many as have all their walks under way at a time, where additions to
+/// dQ are in order (turns.h) or walks are of different lengths: the last to be taken are then the shortest of
+/// some heads, and not of one.
+std::int64_t alternating_heads(const Problem& p, const MaskRule& mask, std::int64_t key_tiles) {
+  const bool alike = all_see_all(mask, p.seqlen_q, p.seqlen_k);
+  if (key_tiles == 0 || (alike && !p.deterministic)) return 1;
+  return std::max<std::int64_t>(2 * processors() / key_tiles, 1);
 }
 
 template <int kHeadDim>
@@ -141,7 +145,7 @@ Plan<kHeadDim> plan_of(const Problem& p, const MaskRule& mask, const DeviceTenso
           static_cast<int>(p.group_size()),
           static_cast<int>(share.owned),
           static_cast<int>(share.parts),
-          static_cast<int>(alternating_heads(p, key_tiles)),
+          static_cast<int>(alternating_heads(p, mask, key_tiles)),
           p.deterministic};
 }
 

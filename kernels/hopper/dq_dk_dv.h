@@ -255,10 +255,14 @@ template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHal
 __device__ __forceinline__ void differentiate_walks(const typename Scores::Arguments& a,
                                                     SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
+  constexpr bool kReadsV = !Tile::kWide || kHalf == 1;
+  constexpr int kVPart = Tile::kWide ? 0 : kHalf;
   Progress<kHeadDim> progress;
   const auto finish_before = [&](int k_stage) {
-    if constexpr (!Tile::kWide) {
-      if (progress.ds_in.stage == progress.ds_out.stage) return;
+    if (progress.ds_in.stage == progress.ds_out.stage) return;
+    if constexpr (Tile::kWide) {
+      add_last_dq_in_parts<T, kHeadDim, kHasTurns, kHalf>(a, shared, k_stage, progress);
+    } else {
       add_last_dq<T, kHeadDim, kHasTurns, kHalf, true>(a, shared, k_stage, progress);
     }
   };
@@ -268,26 +272,27 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
     barrier_wait(shared.k_full[k_stage], n / Scores::kKeyStages % 2);
     const bool skips = kHalf == 1 && Scores::kSkips && walk.skipped > 0;
     if (Scores::kKeyStages == 2 && (walk.tiles <= 0 || skips)) finish_before(k_stage ^ 1);
-    if (walk.tiles == kNoWalk) return;
+    if (walk.tiles == kNoWalk) {
+      if (Tile::kWide && kHalf == 0 && progress.visits > 0) named_barrier<2 * kWarpgroup, kPRead>();
+      return;
+    }
+    const int k_before = skips || Scores::kKeyStages == 1 ? k_stage : k_stage ^ 1;
     if (!Tile::kWide && kHalf == 1 && progress.visits == 0 && walk.tiles > 0) {
       named_barrier<2 * kWarpgroup, 1>();
     }
-    for (int part = 0; part < Tile::kVParts; ++part) {
-      if (part == kHalf || Tile::kVParts == 1) barrier_wait(shared.v_full[part], n % 2);
-    }
+    if (kReadsV) barrier_wait(shared.v_full[kVPart], n % 2);
     if (skips) skip_visit(shared, progress);
     if (walk.tiles > 0) {
       if constexpr (!Tile::kWide) {
-        differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(
-            a, shared, walk, k_stage, skips || Scores::kKeyStages == 1 ? k_stage : k_stage ^ 1, progress);
+        differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, walk, k_stage, k_before, progress);
         if (Scores::kKeyStages == 1) {
           __syncwarp();
           if (thread_of_warpgroup() % 32 == 0) barrier_arrive(shared.k_empty[0]);
         }
       } else if constexpr (kHalf == 0) {
-        differentiate_values<T, kHeadDim, M, kHasTurns>(a, shared, walk, progress);
+        differentiate_values<T, kHeadDim, M, kHasTurns>(a, shared, walk, k_stage, k_before, progress);
       } else {
-        differentiate_keys<T, kHeadDim, kHasTurns>(a, shared, walk, progress);
+        differentiate_keys<T, kHeadDim, kHasTurns>(a, shared, walk, k_stage, k_before, progress);
       }
     } else {
       if (walk.parts == 0 && kHalf < Tile::kVParts) {  // nobody sees these keys
@@ -296,7 +301,7 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
       }
       __syncwarp();
       if (thread_of_warpgroup() % 32 == 0) {
-        barrier_arrive(shared.v_empty[Tile::kVParts == 1 ? 0 : kHalf]);
+        if (kReadsV) barrier_arrive(shared.v_empty[kVPart]);
         barrier_arrive(shared.k_empty[k_stage]);
       }
     }
@@ -313,7 +318,7 @@ __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
   }
   for (int part = 0; part < Tile::kVParts; ++part) {
     barrier_init(shared.v_full[part], 1);
-    barrier_init(shared.v_empty[part], kWarps / Tile::kVParts);
+    barrier_init(shared.v_empty[part], kWarps / 2);
   }
   for (int s = 0; s < Tile::kStages; ++s) {
     barrier_init(shared.query_full[s], 1);

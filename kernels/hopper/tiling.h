@@ -33,10 +33,10 @@ struct Tiling {
   static constexpr bool kWide = kHdimQ > 128;  // wide.h's walk
   static constexpr int kM = kHdimQ == 64 ? 128 : 64;
   static constexpr int kN = kWide ? 64 : 128;
-  static constexpr int kStages = kHdimQ == 256 ? 2 : 3;  // tiles of Q and of dO in shared memory
-  static constexpr int kKeyStages = kWide ? 1 : 2;       // of K
-  static constexpr int kVParts = kWide ? 1 : 2;          // of V's tile, 64 rows each
-  static constexpr int kDsStages = 2;                    // of dS
+  static constexpr int kStages = kHdimQ == 256 ? 2 : 3;              // tiles of Q and of dO in shared memory
+  static constexpr int kKeyStages = kHdimQ + kHdimV <= 320 ? 2 : 1;  // of K; there is no room for more
+  static constexpr int kVParts = kWide ? 1 : 2;                      // of V's tile, 64 rows each
+  static constexpr int kDsStages = 2;                                // of dS
   static constexpr int kQPanels = kHdimQ / kPanelColumns;
   static constexpr int kVPanels = kHdimV / kPanelColumns;
   static constexpr int kKeyPanelBytes = kN * kPanelRowBytes;

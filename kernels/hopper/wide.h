@@ -94,26 +94,26 @@ __device__ __forceinline__ void pack_scores(std::uint32_t (&words)[4][4], const 
   for (int i = 0; i < 16; ++i) words[i / 4][i % 4] = pack<T>(scores[2 * i], scores[2 * i + 1]);
 }
 
-/// A warpgroup's half of dQ of the last visit, for which nothing has come after. K and V are free then.
-template <class T, int kHalf, int kHeadDim, bool kHasTurns>
+/// Adds a warpgroup's half of dQ of the last visit, for which nothing has come after; K in `k_stage` is free
+/// then.
+template <class T, int kHeadDim, bool kHasTurns, int kHalf>
 __device__ __forceinline__ void add_last_dq_in_parts(const DqDkDvArguments<kHeadDim>& a,
-                                                     SharedMemory<kHeadDim>& shared,
+                                                     SharedMemory<kHeadDim>& shared, int k_stage,
                                                      Progress<kHeadDim>& progress) {
   auto& [visits, ring, ds_out, ds_in] = progress;
   constexpr int kHdimQ = Tiling<kHeadDim>::kHdimQ;
   float dq[kDqColumns<kHdimQ, 0> / 2];
   float more_dq[kDqColumns<kHdimQ, 1> / 2];
   barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-  multiply_dq_part<T, kHeadDim, kHalf, 0>(dq, shared.ds[ds_in.stage], shared.k[0]);
-  multiply_dq_part<T, kHeadDim, kHalf, 1>(more_dq, shared.ds[ds_in.stage], shared.k[0]);
+  multiply_dq_part<T, kHeadDim, kHalf, 0>(dq, shared.ds[ds_in.stage], shared.k[k_stage]);
+  multiply_dq_part<T, kHeadDim, kHalf, 1>(more_dq, shared.ds[ds_in.stage], shared.k[k_stage]);
   products_wait<0>();
   products_finished(dq);
   products_finished(more_dq);
   __syncwarp();
   if (thread_of_warpgroup() % 32 == 0) {
     barrier_arrive(shared.ds_empty[ds_in.stage]);
-    barrier_arrive(shared.v_empty[0]);
-    barrier_arrive(shared.k_empty[0]);
+    barrier_arrive(shared.k_empty[k_stage]);
   }
   ds_in.advance();
   float* const dq_sums = dq_of_visit<kHalf>(a, shared, visits - 1);
@@ -143,11 +143,12 @@ __device__ __forceinline__ void store_key_sums(const DqDkDvArguments<kHeadDim>& 
   for (int p = 0; p < kPanels; ++p) store_rows<T, 64>(rows, p * kPanelColumns, sums[p], factor);
 }
 
-/// The first warpgroup's part in a walk, the block's n-th: S, P, dV and the first half of dQ; under a mask of
-/// type M.
+/// The first warpgroup's part in a walk whose K is in `k_stage`, of the walk before in `k_before`: S, P, dV
+/// and the first half of dQ, but for the last visit's where K has two places; under a mask of type M.
 template <class T, int kHeadDim, class M, bool kHasTurns>
 __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHeadDim>& a,
                                                      SharedMemory<kHeadDim>& shared, const Walk& walk,
+                                                     int k_stage, int k_before,
                                                      Progress<kHeadDim>& progress) {
   using Tile = Tiling<kHeadDim>;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
@@ -159,7 +160,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   float s[32];
   float2 lse[8];
   barrier_wait(shared.query_full[ring.stage], ring.parity);
-  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k[0], shared.q[ring.stage]);
+  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k[k_stage], shared.q[ring.stage]);
   read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
   products_wait<0>();
   products_finished(s);
@@ -172,7 +173,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     // P in the place of S
     exponentiate<64>(s, lse, a.scale_log2);
     if (hides) hide_unseen<M, 0>(a, walk, s, first_query);
-    if (t > 0) named_barrier<2 * kWarpgroup, kPRead>();
+    if (visits > 0) named_barrier<2 * kWarpgroup, kPRead>();
     FMHA_BWD_UNROLL
     for (int j = 0; j < 8; ++j) {
       *reinterpret_cast<float4*>(shared.p[j][thread]) =
@@ -183,31 +184,36 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     pack_scores<T>(p, s);
     multiply_panels<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
-    // dQ of the tile before. In the first tile a product of what stands in K's place is made and thrown away,
-    // so that no branch parts the products in flight; its address is formed, not used. So is a last S.
-    if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k[0];
+    // dQ of the visit before. Where there is none a product of what stands in K's place is made and thrown
+    // away, so that no branch parts the products in flight; its address is formed, not used. So is a last S.
+    ds_out.advance();
+    const int k_behind = t > 0 ? k_stage : k_before;
+    const bool is_any = ds_in.stage == ds_out.stage;
+    if (is_any) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+    const std::byte* const ds_before = is_any ? shared.ds[ds_in.stage] : shared.k[0];
     float dq[kDqColumns<Tile::kHdimQ, 0> / 2];
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
-    multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k[0]);
-    multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k[0]);
+    multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k[k_behind]);
+    multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k[k_behind]);
     float* const dq_sums = dq_of_visit<0>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
     products_wait<1>();
     products_finished(dq);
-    if (t > 0) {
+    if (is_any) {
       take_turn<kHasTurns>(shared, visits - 1);
       add_sums(dq_sums, dq);
     }
     const bool goes_on = t + 1 < tiles;
     if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
-    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k[0], goes_on ? shared.q[ring.stage] : shared.k[0]);
+    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k[k_stage],
+                                               goes_on ? shared.q[ring.stage] : shared.k[0]);
     products_wait<1>();
     products_finished(more_dq);
-    if (t > 0) {
+    if (is_any) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      if (k_behind != k_stage && lane == 0) barrier_arrive(shared.k_empty[k_behind]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
       give_turn<kHasTurns>(shared, visits - 1);
@@ -221,7 +227,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kVPanels; ++p) products_finished(dv[p]);
 
-  add_last_dq_in_parts<T, 0, kHeadDim, kHasTurns>(a, shared, progress);
+  if (Tile::kKeyStages == 1) add_last_dq_in_parts<T, kHeadDim, kHasTurns, 0>(a, shared, 0, progress);
   store_key_sums<T, 0>(a, shared, walk, dv, Tile::kN * Tile::kHdimQ, 1.0F, rows_of_dv<0>(a, walk));
 }
 
@@ -229,7 +235,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
 template <class T, int kHeadDim, bool kHasTurns>
 __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDim>& a,
                                                    SharedMemory<kHeadDim>& shared, const Walk& walk,
-                                                   Progress<kHeadDim>& progress) {
+                                                   int k_stage, int k_before, Progress<kHeadDim>& progress) {
   using Tile = Tiling<kHeadDim>;
   const int thread = static_cast<int>(threadIdx.x) % kWarpgroup;
   const int lane = thread % 32;
@@ -264,7 +270,8 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
       dp[4 * j + 2] = p[4 * j + 2] * (dp[4 * j + 2] - d[j].x);
       dp[4 * j + 3] = p[4 * j + 3] * (dp[4 * j + 3] - d[j].y);
     }
-    if (t + 1 < tiles) named_barrier_arrive<2 * kWarpgroup, kPRead>();
+    named_barrier_arrive<2 * kWarpgroup, kPRead>();
+    if (t + 1 == tiles && lane == 0) barrier_arrive(shared.v_empty[0]);
     std::uint32_t ds[4][4];
     pack_scores<T>(ds, dp);
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
@@ -279,19 +286,21 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     ds_out.advance();
 
     // As in differentiate_values.
-    if (t > 0) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
-    const std::byte* const ds_before = t > 0 ? shared.ds[ds_in.stage] : shared.k[0];
+    const int k_behind = t > 0 ? k_stage : k_before;
+    const bool is_any = ds_in.stage == ds_out.stage;
+    if (is_any) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
+    const std::byte* const ds_before = is_any ? shared.ds[ds_in.stage] : shared.k[0];
     float dq[kDqColumns<Tile::kHdimQ, 0> / 2];
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
-    multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k[0]);
-    multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k[0]);
+    multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k[k_behind]);
+    multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k[k_behind]);
     float* const dq_sums = dq_of_visit<1>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
     products_wait<1>();
     products_finished(dq);
-    if (t > 0) {
+    if (is_any) {
       take_turn<kHasTurns>(shared, visits - 1);
       add_sums(dq_sums, dq);
     }
@@ -301,8 +310,9 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
                                                goes_on ? shared.d_o[ring.stage] : shared.k[0]);
     products_wait<1>();
     products_finished(more_dq);
-    if (t > 0) {
+    if (is_any) {
       if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      if (k_behind != k_stage && lane == 0) barrier_arrive(shared.k_empty[k_behind]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
       give_turn<kHasTurns>(shared, visits - 1);
@@ -316,7 +326,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
   FMHA_BWD_UNROLL
   for (int p = 0; p < Tile::kQPanels; ++p) products_finished(dk[p]);
 
-  add_last_dq_in_parts<T, 1, kHeadDim, kHasTurns>(a, shared, progress);
+  if (Tile::kKeyStages == 1) add_last_dq_in_parts<T, kHeadDim, kHasTurns, 1>(a, shared, 0, progress);
   store_key_sums<T, 1>(a, shared, walk, dk, 0, a.scale, rows_of_dk<0>(a, walk));
 }
 
