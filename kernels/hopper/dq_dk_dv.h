@@ -194,6 +194,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     products_wait<0>();
     products_finished(dp);
+    if (!Scores::kNeedsHead && t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
     if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
@@ -208,10 +209,8 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
     fence_async_proxy();
     __syncwarp();
-    if (lane() == 0) {
-      barrier_arrive(shared.ds_full[ds_out.stage]);
-      if (t == tiles - 1) barrier_arrive(shared.v_empty[kHalf]);
-    }
+    if (lane() == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
+    if (Scores::kNeedsHead && t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
     __syncwarp();
     ds_out.advance();
 
@@ -224,18 +223,19 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float dq[32];
     multiply_dq<T, kHeadDim, kHalf>(dq, is_any ? shared.ds[ds_in.stage] : shared.k[0], shared.k[k_behind]);
     if (kHalf == 0 && visits == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
-    float* const dq_sums = dq_of_visit<kHalf>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
+    float* dq_sums = dq_of_visit<kHalf>(a, shared, visits - 1);
+    asm volatile("" : "+l"(dq_sums));  // not after the wait
     products_wait<0>();
     products_finished(dq);
     if (kHasTurns) __syncwarp();
     if (lane() == 0) barrier_arrive(shared.query_empty[stage]);
     if (is_any) {
       if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
-      if (k_behind != k_stage && lane() == 0) barrier_arrive(shared.k_empty[k_behind]);
       ds_in.advance();
       take_turn<kHasTurns>(shared, visits - 1);
       add_sums(dq_sums, dq);
       give_turn<kHasTurns>(shared, visits - 1);
+      if (k_behind != k_stage && lane() == 0) barrier_arrive(shared.k_empty[k_behind]);
     }
     __syncwarp();
     ring.advance();

@@ -24,7 +24,7 @@ __device__ __forceinline__ void add_sums(float* to, const float (&sums)[kCount])
 /// A thread's place in half kHalf of dQ's accumulator, of the tile of a visit.
 template <int kHalf, int kHeadDim>
 __device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
-                                              const SharedMemory<kHeadDim>& shared, int visit) {
+                                              const SharedMemory<kHeadDim>& shared, unsigned visit) {
   constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
   return a.dq_acc + static_cast<std::int64_t>(shared.visits[visit % kVisits].tile_index) * kElements +
          kHalf * (kElements / 2) + 4 * thread_of_warpgroup();

@@ -24,14 +24,14 @@ namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 /// A multiplying warpgroup waits for the turn to add to dQ of visit `visit`, which the visits before have
 /// had; nothing where additions are in any order.
 template <bool kHasTurns, int kHeadDim>
-__device__ __forceinline__ void take_turn(SharedMemory<kHeadDim>& shared, int visit) {
+__device__ __forceinline__ void take_turn(SharedMemory<kHeadDim>& shared, unsigned visit) {
   if (!kHasTurns) return;
-  barrier_wait(shared.turn_come[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2));
+  barrier_wait(shared.turn_come[visit % kTurns], visit / kTurns % 2);
 }
 
 /// The warp has added.
 template <bool kHasTurns, int kHeadDim>
-__device__ __forceinline__ void give_turn(SharedMemory<kHeadDim>& shared, int visit) {
+__device__ __forceinline__ void give_turn(SharedMemory<kHeadDim>& shared, unsigned visit) {
   if (!kHasTurns) return;
   __syncwarp();
   if (threadIdx.x % 32 == 0) barrier_arrive(shared.turn_done[visit % kTurns]);
@@ -52,15 +52,15 @@ __device__ __forceinline__ void init_turns(Shared& shared) {
 template <int kHeadDim>
 __device__ __forceinline__ void await_turns(const DqDkDvArguments<kHeadDim>& a,
                                             SharedMemory<kHeadDim>& shared) {
-  for (int visit = 0;; ++visit) {
-    barrier_wait(shared.turn_known[visit % kVisits], static_cast<unsigned>(visit / kVisits % 2));
+  for (unsigned visit = 0;; ++visit) {
+    barrier_wait(shared.turn_known[visit % kVisits], visit / kVisits % 2);
     const Visit known = shared.visits[visit % kVisits];
     if (known.ends) return;
     if (known.awaited > 0) {
       while (load_acquire(a.turns + known.tile_index) != known.awaited) {
       }
     }
-    barrier_wait(shared.turn_given[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2) ^ 1);
+    barrier_wait(shared.turn_given[visit % kTurns], visit / kTurns % 2 ^ 1);
     barrier_arrive(shared.turn_come[visit % kTurns]);
   }
 }
@@ -69,12 +69,12 @@ __device__ __forceinline__ void await_turns(const DqDkDvArguments<kHeadDim>& a,
 /// takes as long as the tile after it.
 template <int kHeadDim>
 __device__ __forceinline__ void pass_turns(const DqDkDvArguments<kHeadDim>& a, SharedMemory<kHeadDim>& shared,
-                                           int parity) {
-  for (int visit = parity;; visit += 2) {
-    barrier_wait(shared.turn_known[visit % kVisits], static_cast<unsigned>(visit / kVisits % 2));
+                                           unsigned parity) {
+  for (unsigned visit = parity;; visit += 2) {
+    barrier_wait(shared.turn_known[visit % kVisits], visit / kVisits % 2);
     const Visit known = shared.visits[visit % kVisits];
     if (known.ends) return;
-    barrier_wait(shared.turn_done[visit % kTurns], static_cast<unsigned>(visit / kTurns % 2));
+    barrier_wait(shared.turn_done[visit % kTurns], visit / kTurns % 2);
     fence_and_store(a.turns + known.tile_index, known.own);
     barrier_arrive(shared.turn_given[visit % kTurns]);
   }

@@ -16,9 +16,9 @@
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 inline constexpr int kNobody = 0x7fffffff;
-inline constexpr int kNoWalk = -1;  // for a number of tiles: there is no other walk
-inline constexpr int kTurns = 4;    // visits on the way from one turn to the next, see turns.h
-inline constexpr int kVisits = 16;  // that are known of: loaded, multiplied, or on that way
+inline constexpr int kNoWalk = -1;       // for a number of tiles: there is no other walk
+inline constexpr unsigned kTurns = 4;    // visits on the way from one turn to the next, see turns.h
+inline constexpr unsigned kVisits = 16;  // that are known of: loaded, multiplied, or on that way
 
 /// What the multiplying warpgroups know of a walk.
 struct Walk {
@@ -155,7 +155,7 @@ static_assert(sizeof(SharedMemory<64>) <= 227 * 1024 && sizeof(SharedMemory<128>
 template <int kHeadDim>
 struct Progress {
   using Tile = Tiling<kHeadDim>;
-  int visits = 0;  // of the block, that have been begun
+  unsigned visits = 0;  // of the block, that have been begun
   Ring<Tile::kStages> ring;
   Ring<Tile::kDsStages> ds_out;
   Ring<Tile::kDsStages> ds_in;  // behind, by the visits whose dQ is not added yet

@@ -195,7 +195,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
     multiply_dq_part<T, kHeadDim, 0, 0>(dq, ds_before, shared.k[k_behind]);
     multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k[k_behind]);
-    float* const dq_sums = dq_of_visit<0>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
+    float* const dq_sums = dq_of_visit<0>(a, shared, visits - 1);
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
@@ -294,7 +294,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     float more_dq[kDqColumns<Tile::kHdimQ, 1> / 2];
     multiply_dq_part<T, kHeadDim, 1, 0>(dq, ds_before, shared.k[k_behind]);
     multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k[k_behind]);
-    float* const dq_sums = dq_of_visit<1>(a, shared, visits + kVisits - 1);  // in a ring of kVisits
+    float* const dq_sums = dq_of_visit<1>(a, shared, visits - 1);
     products_wait<2>();
     if (lane == 0) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
