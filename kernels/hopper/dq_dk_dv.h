@@ -171,12 +171,19 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     const int stage = ring.stage;
     float s[kM / 2];
     float dp[kM / 2];
-    barrier_wait(shared.query_full[stage], ring.parity);
+    if (Scores::kNeedsHead) barrier_wait(shared.query_full[stage], ring.parity);
     const Scores scores(a, shared, walk, stage, walk.first_key + 64 * kHalf);
-    // The same barrier again: the compiler moves no draws over a loop, and so none among the products.
-    if (Scores::draws(a)) barrier_wait(shared.query_full[stage], ring.parity);
-    multiply_scores<T, kHeadDim, kHeadDim>(s, shared.k[k_stage] + kRowsBefore, shared.q[stage]);
-    multiply_scores<T, kHeadDim, kHeadDim>(dp, shared.v + kRowsBefore, shared.d_o[stage]);
+    // The first product's operands are ready before the wait (again, after draws, which the compiler moves
+    // over no loop, and so not among the products). That a block has fewer visits than 2^31 is hidden from
+    // it: it would form all addresses in K at the loop's start.
+    const int k_now = Scores::kKeyStages == 1 ? 0 : k_stage + static_cast<int>(visits >> 31);
+    const std::uint64_t of_k = descriptor(shared.k[k_now] + kRowsBefore);
+    const std::uint64_t of_q = descriptor(shared.q[stage]);
+    if (!Scores::kNeedsHead) asm volatile("" ::"l"(of_k), "l"(of_q));
+    barrier_wait(shared.query_full[stage], ring.parity);
+    multiply_scores<T, kHeadDim, kHeadDim>(s, of_k, of_q);
+    multiply_scores<T, kHeadDim, kHeadDim>(dp, descriptor(shared.v + kRowsBefore),
+                                           descriptor(shared.d_o[stage]));
 
     // P in the place of S
     float2 rows[kM / 8];
@@ -222,7 +229,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (is_any) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
     float dq[32];
     multiply_dq<T, kHeadDim, kHalf>(dq, is_any ? shared.ds[ds_in.stage] : shared.k[0], shared.k[k_behind]);
-    if (kHalf == 0 && visits == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
+    if (kHalf == 0 && t == 0) named_barrier_arrive<2 * kWarpgroup, 1>();
     float* dq_sums = dq_of_visit<kHalf>(a, shared, visits - 1);
     asm volatile("" : "+l"(dq_sums));  // not after the wait
     products_wait<0>();
@@ -277,11 +284,9 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
       return;
     }
     const int k_before = skips || Scores::kKeyStages == 1 ? k_stage : k_stage ^ 1;
-    if (!Tile::kWide && kHalf == 1 && progress.visits == 0 && walk.tiles > 0) {
-      named_barrier<2 * kWarpgroup, 1>();
-    }
     if (kReadsV) barrier_wait(shared.v_full[kVPart], n % 2);
     if (skips) skip_visit(shared, progress);
+    if (!Tile::kWide && kHalf == 1 && walk.tiles > 0) named_barrier<2 * kWarpgroup, 1>();
     if (walk.tiles > 0) {
       if constexpr (!Tile::kWide) {
         differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, walk, k_stage, k_before, progress);

@@ -11,14 +11,12 @@
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
-/// The warpgroup's part of the tile's left operand times the whole right one, both with k along their
-/// kColumns columns: S^T of K and Q, dP^T of V and dO. Commits.
+/// The warpgroup's part of the tile's left operand times the whole right one, given by their descriptors,
+/// both with k along their kColumns columns: S^T of K and Q, dP^T of V and dO. Commits.
 template <class T, int kHeadDim, int kColumns>
-__device__ __forceinline__ void multiply_scores(float (&scores)[Tiling<kHeadDim>::kM / 2],
-                                                const std::byte* keys, const std::byte* queries) {
+__device__ __forceinline__ void multiply_scores(float (&scores)[Tiling<kHeadDim>::kM / 2], std::uint64_t left,
+                                                std::uint64_t right) {
   using Tile = Tiling<kHeadDim>;
-  const std::uint64_t left = descriptor(keys);
-  const std::uint64_t right = descriptor(queries);
   products_begin();
   FMHA_BWD_UNROLL
   for (int i = 0; i < kColumns / 16; ++i) {

@@ -160,7 +160,8 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   float s[32];
   float2 lse[8];
   barrier_wait(shared.query_full[ring.stage], ring.parity);
-  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k[k_stage], shared.q[ring.stage]);
+  multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, descriptor(shared.k[k_stage]),
+                                             descriptor(shared.q[ring.stage]));
   read_rows<64>(lse, shared.lse_log2[ring.stage], lane);
   products_wait<0>();
   products_finished(s);
@@ -207,8 +208,8 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     }
     const bool goes_on = t + 1 < tiles;
     if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
-    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, shared.k[k_stage],
-                                               goes_on ? shared.q[ring.stage] : shared.k[0]);
+    multiply_scores<T, kHeadDim, Tile::kHdimQ>(s, descriptor(shared.k[k_stage]),
+                                               descriptor(goes_on ? shared.q[ring.stage] : shared.k[0]));
     products_wait<1>();
     products_finished(more_dq);
     if (is_any) {
@@ -247,7 +248,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
   float dp[32];
   float2 d[8];
   barrier_wait(shared.query_full[ring.stage], ring.parity);
-  multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, shared.v, shared.d_o[ring.stage]);
+  multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, descriptor(shared.v), descriptor(shared.d_o[ring.stage]));
   read_rows<64>(d, shared.d[ring.stage], lane);
   products_wait<0>();
   products_finished(dp);
@@ -306,8 +307,8 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     }
     const bool goes_on = t + 1 < tiles;
     if (goes_on) barrier_wait(shared.query_full[ring.stage], ring.parity);
-    multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, goes_on ? shared.v : shared.k[0],
-                                               goes_on ? shared.d_o[ring.stage] : shared.k[0]);
+    multiply_scores<T, kHeadDim, Tile::kHdimV>(dp, descriptor(goes_on ? shared.v : shared.k[0]),
+                                               descriptor(goes_on ? shared.d_o[ring.stage] : shared.k[0]));
     products_wait<1>();
     products_finished(more_dq);
     if (is_any) {
