@@ -13,18 +13,20 @@
 //   2. P of S while dP is multiplied, then dS of dP, both in registers;
 //   3. dV += P^T dO and dK += dS^T Q: P and dS, packed to 16 bits, are the left operands, still in registers;
 //   4. dS^T to shared memory for the products dS K;
-//   5. its half of dQ of two tiles before, added to the accumulator from registers.
+//   5. its half of dQ of the visit before, added to the accumulator from registers.
 //
 // Why it is fast: five products, each operand loaded into shared memory once; only dS crosses from warpgroup
-// to warpgroup, and two tiles late, so that neither waits for the other. They run half a tile apart, one with
-// its exponentials while the other multiplies: the second starts when the first has issued all products of
-// its first tile, and contention for the tensor cores keeps them apart from then on. Masks are looked at on
-// boundary tiles only, tiles that nobody sees are skipped, and of a head's walks those with the most tiles
-// come first. Tiles of the next walk are loaded while the last products of one are made.
+// to warpgroup, and a visit late, so that neither waits for the other. They run half a tile apart, one with
+// its exponentials while the other multiplies: in each walk the second begins when the first has issued all
+// products of its first tile, and contention for the tensor cores keeps them apart from then on. Nothing is
+// awaited between one walk and the next: K, V and the first tiles are there, the last dQ of one walk is made
+// in the first tile of the next, and dK and dV leave from registers. Masks are looked at on boundary tiles
+// only, tiles that nobody sees are skipped, the first also by the second warpgroup alone, and walks with the
+// most tiles come first.
 //
 // Budget at hdim 128 (kM = 64): 64 + 64 sums of dK and dV, 32 of S, 32 of dP (dQ's after it) of 240 registers
-// a thread; 210 KB of shared memory; one block an SM. At hdim 64 (kM = 128): 32 + 32, 64 and 64 registers,
-// 194 KB.
+// a thread; 227 KB of shared memory; one block an SM. At hdim 64 (kM = 128): 32 + 32, 64 and 64 registers,
+// 212 KB.
 //
 // Bound: for a tile the tensor cores and shared memory are busy for about 2560 clocks each; docs/hopper.md
 // has the account.
@@ -101,8 +103,8 @@ __device__ __forceinline__ bool join_sums(const DqDkDvArguments<kHeadDim>& a, Sh
   return true;
 }
 
-/// Adds a warpgroup's half of dQ of the last visit, for which nothing has come after; K in `k_stage`
-/// is free then.
+/// Adds a warpgroup's half of dQ of the last visit, for which nothing has come after; K in `k_stage` is free
+/// then, which the loading warp is told of where kFreesK.
 template <class T, int kHeadDim, bool kHasTurns, int kHalf, bool kFreesK>
 __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
                                             SharedMemory<kHeadDim>& shared, int k_stage,
@@ -146,9 +148,9 @@ __device__ __forceinline__ void skip_visit(SharedMemory<kHeadDim>& shared, Progr
   ++visits;
 }
 
-/// One warpgroup's part in a walk, whose K is in `k_stage`: S, dP, dV and dK of keys 64 kHalf to
-/// 64 kHalf + 63 of the tile, and its half of dQ, but for the last visit's, which is made in the next walk;
-/// under a mask of type M.
+/// One warpgroup's part in a walk whose K is in `k_stage`, and that of the visit before in `k_before`: S, dP,
+/// dV and dK of keys 64 kHalf to 64 kHalf + 63 of the tile, and its half of dQ, but for the last visit's
+/// where K has two places, which is made in the next walk; under a mask of type M.
 template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate(const typename Scores::Arguments& a,
                                               SharedMemory<kHeadDim>& shared, const Walk& walk, int k_stage,
@@ -189,7 +191,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float2 rows[kM / 8];
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     if (Scores::kNeedsHead) __syncwarp();  // for the compiler, which spills without it
-    const int first_query = shared.first_query[stage];
+    const int first_query = read_of_loader(shared.first_query[stage]);
     const bool hides = hides_some<M, kHalf, kHeadDim>(walk, first_query);
     products_wait<1>();
     products_finished(s);
@@ -256,7 +258,8 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
   store_rows<T, kHeadDim>(rows_of_dk<kHalf>(a, walk), 0, dk, a.scale);
 }
 
-/// All of a multiplying warpgroup's part in the block's walks.
+/// All of a multiplying warpgroup's part in the block's walks: each with its K, its part of V and its visits;
+/// what the walk before has left is finished where no visit follows, or the first one is skipped.
 template <class T, int kHeadDim, class M, bool kHasTurns, class Scores, int kHalf>
 __device__ __forceinline__ void differentiate_walks(const typename Scores::Arguments& a,
                                                     SharedMemory<kHeadDim>& shared) {
@@ -274,8 +277,8 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
   };
   for (unsigned n = 0;; ++n) {
     const int k_stage = static_cast<int>(n % Scores::kKeyStages);
-    const Walk& walk = shared.walks[n % kWalks<Scores, kHeadDim>];
     barrier_wait(shared.k_full[k_stage], n / Scores::kKeyStages % 2);
+    const Walk& walk = read_of_loader(shared.walks[n % kWalks<Scores, kHeadDim>]);
     const bool skips = kHalf == 1 && Scores::kSkips && walk.skipped > 0;
     if (Scores::kKeyStages == 2 && (walk.tiles <= 0 || skips)) finish_before(k_stage ^ 1);
     if (walk.tiles == kNoWalk) {

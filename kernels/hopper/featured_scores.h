@@ -134,8 +134,8 @@ class FeaturedScores {
                                             const Walk& walk, int stage, int first_key) {
     const int thread = kKeepsThread ? static_cast<int>(threadIdx.x) % kWarpgroup : thread_of_warpgroup();
     const int lane = thread % 32;
-    const int head = shared.head[stage];
-    const int first_query = shared.first_query[stage];
+    const int head = read_of_loader(shared.head[stage]);
+    const int first_query = read_of_loader(shared.first_query[stage]);
     const int first_of_warp = first_key + thread / 32 * 16;
     if constexpr (kSlopes) {
       const int head_q = head - walk.batch * a.nhead_q;

@@ -1,9 +1,17 @@
 // The warp of stage 2 that takes walks and loads their tiles.
 //
-// It runs ahead of the multiplying warpgroups, from walk to walk, as far as there is room: tiles of Q and dO
-// come in a ring, and so does K, which the walk before still needs for its last dQ. V has one place, of which
-// each warpgroup has its own 64 rows: they are free when its last dP is made. So the next walk's first tile
-// and its K are there before the walk ends, and V before the last sums are stored.
+// It runs ahead of the multiplying warpgroups, from walk to walk, as far as there is room:
+//   Q, dO, LSE, D   a ring of kStages places, each free when both warpgroups are done with the visit
+//   K               kKeyStages places: with two, the next walk's K comes while this one's is still needed,
+//   for
+//                   its last dQ is made in the next walk; then the place is free
+//   V               one place, of which each warpgroup has its own 64 rows (above hdim 128 only one reads
+//   it):
+//                   free when its last dP is made
+//   the walk        comes with K, and is known until K is free
+//   visits          kVisits of them: which tile, and whose turn (turns.h)
+// So the next walk's first tile and its K are there before the walk ends, and V before the last sums are
+// stored. Full and empty are told by a pair of barriers for each place.
 #pragma once
 
 #include "kernels/hopper/ptx/copy.h"

@@ -26,8 +26,9 @@ template <int kHalf, int kHeadDim>
 __device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
                                               const SharedMemory<kHeadDim>& shared, unsigned visit) {
   constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
-  return a.dq_acc + static_cast<std::int64_t>(shared.visits[visit % kVisits].tile_index) * kElements +
-         kHalf * (kElements / 2) + 4 * thread_of_warpgroup();
+  const int tile = read_of_loader(shared.visits[visit % kVisits].tile_index);
+  return a.dq_acc + static_cast<std::int64_t>(tile) * kElements + kHalf * (kElements / 2) +
+         4 * thread_of_warpgroup();
 }
 
 /// Reads back what add_sums has added to.

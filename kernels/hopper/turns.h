@@ -12,7 +12,7 @@
 //
 // The multiplying warpgroups see none of a turn's way through memory: the warps that have nothing to load
 // wait for the counter, and for the additions to arrive before they write it. They meet at barriers in
-// shared memory, in rings of kTurns visits.
+// shared memory, in rings of kTurns visits, which are counted through all walks of a block.
 #pragma once
 
 #include "kernels/hopper/ptx/elementwise.h"

@@ -12,6 +12,8 @@
 // have the same number of products to do, and the first runs about half a tile ahead, so that one multiplies
 // during the other's exponentials or differences.
 //
+// At hdims 192 and 128 K has two places, and a walk's last dQ is made in the next walk (load.h).
+//
 // Budget at hdim 256: 128 sums of dV or dK, 32 of S or dP, or 64 of dQ in their place, of 240 registers a
 // thread; 227 KB of shared memory; one block an SM.
 //
@@ -169,7 +171,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   int t = 0;
   do {
     const int stage = ring.stage;
-    const int first_query = shared.first_query[stage];
+    const int first_query = read_of_loader(shared.first_query[stage]);
     const bool hides = hides_some<M, 0, kHeadDim>(walk, first_query);
     // P in the place of S
     exponentiate<64>(s, lse, a.scale_log2);
