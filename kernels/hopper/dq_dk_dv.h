@@ -203,15 +203,14 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     products_wait<0>();
     products_finished(dp);
+    if (!Scores::kNeedsHead && t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
     if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
     scores.differentiate(a, s, dp, shared.lse_log2[stage] + 2 * (lane() % 4),
                          shared.d[stage] + 2 * (lane() % 4), rows, p, ds);
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
-    if (t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
 
-    const bool is_any = ds_in.stage != ds_out.stage;  // a visit whose dQ is not added yet
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
     const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row;
     FMHA_BWD_UNROLL
@@ -220,6 +219,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     fence_async_proxy();
     __syncwarp();
     if (lane() == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
+    if (Scores::kNeedsHead && t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
     __syncwarp();
     ds_out.advance();
 
@@ -227,6 +227,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     // stands in K's place is made and thrown away, so that no branch parts the products in flight; its
     // address is formed, not used.
     const int k_behind = t > 0 ? k_stage : k_before;
+    const bool is_any = ds_in.stage == ds_out.stage;  // one of two is not added yet, or both
     if (is_any) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
     float dq[32];
     multiply_dq<T, kHeadDim, kHalf>(dq, is_any ? shared.ds[ds_in.stage] : shared.k[0], shared.k[k_behind]);
