@@ -127,7 +127,7 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   float lse_log2[Tile::kStages][Tile::kM];
   float d[Tile::kStages][Tile::kM];
   Loading<Tile::kStages> loading;
-  Walk walks[2];                   // number n of the block at [n % 2]
+  Walk walks[2];                   // number n of the block at [n % kWalks], see load.h
   Visit visits[kVisits];           // number t of the block at [t % kVisits]
   int first_query[Tile::kStages];  // of the tiles here
   int head[Tile::kStages];         // of them, among those of the batch; in batch mode, where it is asked for
