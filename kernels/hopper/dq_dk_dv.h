@@ -200,6 +200,8 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (hides) hide_unseen<M, kHalf>(a, walk, s, first_query, scores.hidden(a));
 
     // dS of dP
+    // For the compiler, which reads earlier without it, and then begins dS in front of dV's product.
+    if (kReadsAhead) __syncwarp();
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     products_wait<0>();
     products_finished(dp);
@@ -211,6 +213,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
                          shared.d[stage] + 2 * (lane() % 4), rows, p, ds);
     multiply_rows<T, kHeadDim>(dv, p, shared.d_o[stage], t > 0);
 
+    const int k_behind = t > 0 ? k_stage : k_before;  // where K of the visit before is
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
     const std::uint32_t to = shared_address(shared.ds[ds_out.stage] + kRowsBefore) + matrix_row;
     FMHA_BWD_UNROLL
@@ -226,7 +229,6 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     // dQ of the visit before, of this walk or the one before. Where there is none a product of whatever
     // stands in K's place is made and thrown away, so that no branch parts the products in flight; its
     // address is formed, not used.
-    const int k_behind = t > 0 ? k_stage : k_before;
     const bool is_any = ds_in.stage == ds_out.stage;  // one of two is not added yet, or both
     if (is_any) barrier_wait(shared.ds_full[ds_in.stage], ds_in.parity);
     float dq[32];
