@@ -60,7 +60,8 @@ __device__ __forceinline__ void write_plan(const Plan<kHeadDim>& plan, int block
   if (plan.seen == nullptr) return;
   constexpr int kWarps = kThreads / 32;
   const int warps = kGrouped ? kWarps : kWarps * blocks;
-  for (int tile = block * kWarps + static_cast<int>(threadIdx.x) / 32; tile < plan.tiles; tile += warps) {
+  const int tiles = seen_tiles<kGrouped>(plan);
+  for (int tile = block * kWarps + static_cast<int>(threadIdx.x) / 32; tile < tiles; tile += warps) {
     write_seen<kGrouped>(plan, tile);
   }
 }

@@ -203,20 +203,33 @@ __device__ __forceinline__ void write_walks(const Plan<kHeadDim>& plan, int tile
   }
 }
 
-/// Writes seen.h's table for the keys of a tile, by one warp; nothing where the tile is not of the first
-/// head, or in batch mode not of the first sequence.
+/// Tiles of keys that seen.h's table is of: those of a head of all sequences, or in batch mode of one, for
+/// all have the same.
+template <bool kGrouped, int kHeadDim>
+__device__ __forceinline__ int seen_tiles(const Plan<kHeadDim>& plan) {
+  return kGrouped ? plan.tiles / plan.nhead_k : plan.key_tiles;
+}
+
+/// Writes the table for tile number `tile` of them, by one warp.
 template <bool kGrouped, int kHeadDim>
 __device__ __forceinline__ void write_seen(const Plan<kHeadDim>& plan, int tile) {
   constexpr int kN = Tiling<kHeadDim>::kN;
-  const KeyTile keys = key_tile_of<kGrouped>(plan, tile);
-  if (keys.head_k != 0 || (!kGrouped && keys.sequence != 0)) return;
-  const Planes<Tiling<kHeadDim>::kM>& planes = plan.planes;
-  const Sequence* const sequence = kGrouped ? planes.sequences + keys.sequence : nullptr;
-  const std::int64_t seqlen_k = kGrouped ? sequence->seqlen_k : planes.seqlen_k;
-  const std::int64_t place = kGrouped ? sequence->place_k : 0;
-  const Mask mask(plan.mask, kGrouped ? sequence->seqlen_q : planes.seqlen_q, seqlen_k);
+  std::int64_t seqlen_q = plan.planes.seqlen_q;
+  std::int64_t seqlen_k = plan.planes.seqlen_k;
+  std::int64_t place = 0;
+  int before = 0;
+  if (kGrouped) {
+    const int index =
+        last_sequence_from(plan.planes.count, tile, [&](int n) { return plan.key_tiles_before[n]; });
+    const Sequence& sequence = plan.planes.sequences[index];
+    seqlen_q = sequence.seqlen_q;
+    seqlen_k = sequence.seqlen_k;
+    place = sequence.place_k;
+    before = plan.key_tiles_before[index];
+  }
+  const Mask mask(plan.mask, seqlen_q, seqlen_k);
   for (int i = static_cast<int>(threadIdx.x) % 32; i < kN; i += 32) {
-    const int key = keys.index * kN + i;
+    const int key = (tile - before) * kN + i;
     if (key >= seqlen_k) return;
     const Range queries = mask.visible_queries(key);
     plan.seen[place + key] = {static_cast<int>(queries.begin), static_cast<int>(queries.end)};
