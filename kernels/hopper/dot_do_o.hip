@@ -1,11 +1,12 @@
 // Backward stage 1:  D[row] = sum over the columns of dO[row] * O[row], and what stage 2 wants prepared:
-// LSE in base 2, both padded to whole tiles of queries, the plan of its walks (plan.h), and zeros in the
-// accumulator of dQ and in the sums of shared tiles.
+// LSE in base 2, both padded to whole tiles of queries, the plan of its walks (plan.h), which queries see
+// each key where the mask is not a Staircase (seen.h), and zeros in the accumulator of dQ and in the sums of
+// shared tiles.
 //
 // Bound by memory: it reads dO and O once and writes the accumulator. A row's threads read 16 bytes each, one
 // coalesced access a row, and add up by shuffles; the same threads zero the row's part of the accumulator.
-// Blocks before those of the rows write the plan, blocks after them zero the sums. The last rows come first,
-// so that the L2 cache still holds the zeros that stage 2 adds to first.
+// Blocks before those of the rows write plan and table, blocks after them zero the sums. The last rows come
+// first, so that the L2 cache still holds the zeros that stage 2 adds to first.
 #include <algorithm>
 
 #include "kernels/element.h"
