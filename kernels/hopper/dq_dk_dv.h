@@ -205,6 +205,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     if (kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     products_wait<0>();
     products_finished(dp);
+    // V is free. Scored variants say so later: here some would spill.
     if (!Scores::kNeedsHead && t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
     if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     std::uint32_t p[kM / 16][4];

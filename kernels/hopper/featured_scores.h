@@ -75,7 +75,8 @@ class PlainScores {
   /// What an element that the mask hides is after that.
   __device__ __forceinline__ float hidden(const Arguments& /*a*/) const { return 0.0F; }
 
-  /// P and dS, packed, of P and dP. `rows` are D's; `lse` points to the first of LSE's in shared memory.
+  /// P and dS, packed, of P and dP. `rows` are D's; `lse` and `d` point to the first of LSE's and D's in
+  /// shared memory.
   __device__ static __forceinline__ void differentiate(const Arguments& /*a*/, const float (&s)[kM / 2],
                                                        const float (&dp)[kM / 2], const float* /*lse*/,
                                                        const float* /*d*/, const float2 (&rows)[kM / 8],
@@ -183,6 +184,7 @@ class FeaturedScores {
   /// Such an r that P' and r (1 - r) P' are 0, or such a P'.
   __device__ __forceinline__ float hidden(const Arguments& a) const { return bends(a) ? 0x1p62F : 0.0F; }
 
+  /// With a soft-cap or dropout D's rows are read where they are wanted: there are no registers for all.
   __device__ __forceinline__ void differentiate(const Arguments& a, const float (&s)[kM / 2],
                                                 const float (&dp)[kM / 2], const float* lse, const float* d,
                                                 const float2 (&rows)[kM / 8], Packed<kM>& p,
@@ -193,7 +195,7 @@ class FeaturedScores {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 4) {
         const float2 row = *reinterpret_cast<const float2*>(lse + 2 * i);
-        const float2 row_d = true ? *reinterpret_cast<const float2*>(d + 2 * i) : rows[i / 4];
+        const float2 row_d = *reinterpret_cast<const float2*>(d + 2 * i);
         FMHA_BWD_UNROLL
         for (int e = i; e < i + 4; e += 2) {
           const float p0 = bent(a, e, s[e], row.x);
@@ -208,7 +210,7 @@ class FeaturedScores {
     } else {
       FMHA_BWD_UNROLL
       for (int i = 0; i < kM / 2; i += 2) {
-        const float2 row_d = true ? *reinterpret_cast<const float2*>(d + 2 * (i - i % 4)) : rows[i / 4];
+        const float2 row_d = *reinterpret_cast<const float2*>(d + 2 * (i - i % 4));
         const float kept0 = kept(i, s[i]);
         const float kept1 = kept(i + 1, s[i + 1]);
         word(p, i) = pack<T>(kept0, kept1);

@@ -2,11 +2,9 @@
 //
 // It runs ahead of the multiplying warpgroups, from walk to walk, as far as there is room:
 //   Q, dO, LSE, D   a ring of kStages places, each free when both warpgroups are done with the visit
-//   K               kKeyStages places: with two, the next walk's K comes while this one's is still needed,
-//   for
-//                   its last dQ is made in the next walk; then the place is free
-//   V               one place, of which each warpgroup has its own 64 rows (above hdim 128 only one reads
-//   it):
+//   K               kKeyStages places: with two, the next walk's K comes while this one's is needed, for a
+//                   walk's last dQ is made in the next walk; then the place is free
+//   V               one place, of which each warpgroup has its own 64 rows, or above hdim 128 one has all:
 //                   free when its last dP is made
 //   the walk        comes with K, and is known until K is free
 //   visits          kVisits of them: which tile, and whose turn (turns.h)
@@ -67,19 +65,20 @@ __device__ __forceinline__ void load_next_tile(const DqDkDvArguments<kHeadDim>& 
   load(shared.d_o[stage], a.d_o, Tile::kVPanels, shared.d[stage], a.d);
 }
 
-/// Loads `panels` boxes of K or V from row first_key of the walk on, kPanelBytes apart, whose bytes together
-/// are `bytes`; nothing where the walk visits nothing.
-template <int kPanelBytes>
+/// Loads kRows rows of K or V, in `panels` boxes, from row first_key of the walk on; nothing where the walk
+/// visits nothing.
+template <int kHeadDim, int kRows>
 __device__ __forceinline__ void load_keys(const PlannedWalk& walk, std::byte* to, const TensorMap& map,
-                                          int panels, int first_key, unsigned bytes, Barrier& full) {
+                                          int panels, int first_key, Barrier& full) {
   if (walk.walk.tiles <= 0) {
     barrier_arrive(full);
     return;
   }
-  barrier_arrive_expecting(full, bytes);
+  barrier_arrive_expecting(full, static_cast<unsigned>(panels * kRows * kPanelRowBytes));
   FMHA_BWD_UNROLL
   for (int p = 0; p < panels; ++p) {
-    load_tile(to + p * kPanelBytes, map, p * kPanelColumns, first_key, walk.walk.head_k, walk.keys, full);
+    load_tile(to + p * Tiling<kHeadDim>::kKeyPanelBytes, map, p * kPanelColumns, first_key, walk.walk.head_k,
+              walk.keys, full);
   }
 }
 
@@ -99,14 +98,13 @@ __device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a,
   const unsigned place = n % kKeyStages;
   barrier_wait(shared.k_empty[place], n / kKeyStages % 2 ^ 1);
   shared.walks[n % kWalks<Scores, kHeadDim>] = walk.walk;
-  load_keys<Tile::kKeyPanelBytes>(walk, shared.k[place], a.k, Tile::kQPanels, walk.walk.first_key,
-                                  Tile::kKBytes, shared.k_full[place]);
+  load_keys<kHeadDim, Tile::kN>(walk, shared.k[place], a.k, Tile::kQPanels, walk.walk.first_key,
+                                shared.k_full[place]);
   FMHA_BWD_UNROLL
   for (int part = 0; part < Tile::kVParts; ++part) {
     barrier_wait(shared.v_empty[part], n % 2 ^ 1);
-    load_keys<Tile::kKeyPanelBytes>(walk, shared.v + part * Tile::kVPartBytes, a.v, Tile::kVPanels,
-                                    walk.walk.first_key + 64 * part, Tile::kVPanels * Tile::kVPartBytes,
-                                    shared.v_full[part]);
+    load_keys<kHeadDim, 64>(walk, shared.v + part * Tile::kVPartBytes, a.v, Tile::kVPanels,
+                            walk.walk.first_key + 64 * part, shared.v_full[part]);
   }
 }
 

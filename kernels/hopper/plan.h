@@ -130,16 +130,16 @@ template <bool kGrouped, int kHeadDim>
 __device__ __forceinline__ PlannedWalk walk_over(const Plan<kHeadDim>& plan, const KeyTile& keys) {
   PlannedWalk planned = {};
   Walk& walk = planned.walk;
+  int seqlen_q = plan.planes.seqlen_q;
   if (kGrouped) {
     const Sequence& sequence = plan.planes.sequences[keys.sequence];
-    walk.seqlen_q = static_cast<int>(sequence.seqlen_q);
+    seqlen_q = static_cast<int>(sequence.seqlen_q);
     walk.seqlen_k = static_cast<int>(sequence.seqlen_k);
     walk.first_row_k = static_cast<int>(sequence.place_k);
     planned.queries = place_in_group(sequence.place_q, sequence.seqlen_q);
     planned.keys = place_in_group(sequence.place_k, sequence.seqlen_k);
     planned.plane_tile = plan.planes.first_tile(keys.sequence);
   } else {
-    walk.seqlen_q = plan.planes.seqlen_q;
     walk.seqlen_k = plan.planes.seqlen_k;
     walk.batch = keys.sequence;
     planned.queries = planned.keys = place_in_batch(keys.sequence);
@@ -147,7 +147,7 @@ __device__ __forceinline__ PlannedWalk walk_over(const Plan<kHeadDim>& plan, con
   }
   walk.head_k = keys.head_k;
   walk.first_key = keys.index * Tiling<kHeadDim>::kN;
-  const Visits<kHeadDim> visits(plan.mask, walk.seqlen_q, walk.seqlen_k);
+  const Visits<kHeadDim> visits(plan.mask, seqlen_q, walk.seqlen_k);
   walk.diagonal = visits.diagonal();
   const auto [begin, end] = visits.of(keys.index);
   planned.first_tile = planned.start_tile = begin;

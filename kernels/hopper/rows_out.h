@@ -35,7 +35,7 @@ __device__ __forceinline__ void store_rows(const RowsOut& to, int first_column,
       const float* const s = &sums[8 * i + 2 * eight];
       const std::uint32_t left = pack<T>(s[0] * factor, s[1] * factor);
       const std::uint32_t right = pack<T>(s[4] * factor, s[5] * factor);
-      const std::uint32_t other = __shfl_xor_sync(0xffffffffU, odd ? left : right, 1);
+      const std::uint32_t other = __shfl_xor(odd ? left : right, 1);
       if (row + 8 * eight < to.rows && column_of_thread + 16 * i < to.columns) {
         *reinterpret_cast<uint2*>(place + 16 * i) = odd ? uint2{other, right} : uint2{left, other};
       }

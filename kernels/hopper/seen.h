@@ -1,9 +1,9 @@
 // Which queries see which keys of a walk.
 //
 // Of a Staircase a key's first query, which may be before the first one that there is, is computed where it
-// is wanted. Other masks, whose documents have to be
-// searched for, have a table that stage 1 writes: of each key of the sequences the first query that sees it
-// and the first that does not any more. In batch mode all sequences have the same.
+// is wanted. Other masks, whose documents have to be searched for, have a table that stage 1 writes: of each
+// key of the sequences the first query that sees it and the first that does not any more. In batch mode all
+// sequences have the same.
 #pragma once
 
 #include <type_traits>

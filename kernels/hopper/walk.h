@@ -23,7 +23,6 @@ inline constexpr unsigned kVisits = 16;  // that are known of: loaded, multiplie
 /// What the multiplying warpgroups know of a walk.
 struct Walk {
   int tiles;  // to visit
-  int seqlen_q;
   int seqlen_k;
   int batch;
   int first_row_k;  // of the sequence, in group mode
