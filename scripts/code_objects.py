@@ -37,6 +37,9 @@ from kernel_resources import demangled, short_name
 from main_loop import Instruction, main_loop
 
 BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
+# In what cuobjdump prints: address and instruction; the function that they are of.
+SASS_INSTRUCTION = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+([^;]+?)\s*;")
+SASS_FUNCTION = re.compile(r"\s*Function : (\S+)")
 
 
 class Unreadable(Exception):
@@ -111,10 +114,10 @@ def parse_sass(lines):
                 "waves": nvidia_waves(arch, used["REG"]), "matrix": matrix, "loop": loop}
 
     for line in lines:
-        if instruction := re.match(r"\s+/\*([0-9a-f]{4,})\*/\s+([^;]+?)\s*;", line):
+        if instruction := SASS_INSTRUCTION.match(line):
             code.append(sass_instruction(instruction[2], int(instruction[1], 16)))
             local += bool(re.search(r"\b(?:STL|LDL)\b", instruction[2]))
-        elif heading := re.match(r"\s*Function : (\S+)", line):
+        elif heading := SASS_FUNCTION.match(line):
             finish()
             function, code, local = heading[1], [], 0
         elif used := re.match(r" Function (\S+):$", line):

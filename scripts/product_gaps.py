@@ -23,6 +23,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from code_objects import SASS_FUNCTION, SASS_INSTRUCTION
 from kernel_resources import print_cells, readable
 
 WARPGROUPS = 2  # that multiply
@@ -33,9 +34,9 @@ def functions_of(lines):
     """{function: [(address, instruction)]} of what `cuobjdump -sass` prints."""
     functions, code = {}, None
     for line in lines:
-        if heading := re.match(r"\s*Function : (\S+)", line):
+        if heading := SASS_FUNCTION.match(line):
             code = functions.setdefault(heading[1], [])
-        elif code is not None and (found := re.match(r"\s+/\*([0-9a-f]{4,})\*/\s+([^;]+?)\s*;", line)):
+        elif code is not None and (found := SASS_INSTRUCTION.match(line)):
             code.append((int(found[1], 16), found[2]))
     return functions
 
