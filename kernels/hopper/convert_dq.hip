@@ -70,6 +70,7 @@ __global__ __launch_bounds__(kWarpgroup) void convert_dq_kernel(ConvertDqArgumen
 }  // namespace
 
 void launch_convert_dq(const Problem& p, const DeviceTensors& t, hipStream_t stream) {
+  if (runs_errands(p)) return;
   with_types(p, [&]<class T, int kHeadDim>() {
     const ConvertDqArguments<T, kHeadDim> arguments = {
         t.dq_acc,      static_cast<T*>(t.dq),      place_of(TensorId::dq, p).strides,

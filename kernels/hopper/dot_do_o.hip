@@ -7,6 +7,8 @@
 // coalesced access a row, and add up by shuffles; the same threads zero the row's part of the accumulator.
 // Blocks before those of the rows write plan and table, blocks after them zero the sums. The last rows come
 // first, so that the L2 cache still holds the zeros that stage 2 adds to first.
+//
+// Where stage 2 prepares tiles itself (errands.h) there are no blocks of rows, but some that write LSE alone.
 #include <algorithm>
 
 #include "kernels/element.h"
@@ -35,6 +37,7 @@ struct DotDoOArguments {
   int rows_of_plane;
   Plan<kHeadDim> plan;
   int plan_blocks;
+  int lse_blocks;
   int row_blocks;
 };
 
@@ -42,6 +45,24 @@ struct DotDoOArguments {
 template <class T, int kHeadDim>
 inline constexpr int kSharers =
     (Tiling<kHeadDim>::kHdimV == 192 ? 256 : Tiling<kHeadDim>::kHdimV) / Pack<T>::kSize;
+
+/// LSE in base 2 of a row that does or does not exist.
+__device__ __forceinline__ float lse_in_base_2(bool exists, const float* lse, float less) {
+  return exists && *lse != -INFINITY ? *lse * kLog2E - less : INFINITY;
+}
+
+/// Block `block` of those that write nothing but that, where D is an errand of stage 2.
+template <class T, int kHeadDim>
+__device__ __forceinline__ void write_lse(const DotDoOArguments<T, kHeadDim>& a, int block) {
+  constexpr int kM = Tiling<kHeadDim>::kM;
+  const int tile = block * (kThreads / kM) + static_cast<int>(threadIdx.x) / kM;
+  const int plane = tile / a.plan.planes.tiles;
+  if (plane >= a.plan.planes.count * a.plan.planes.nhead_q) return;
+  const int query = tile % a.plan.planes.tiles * kM + static_cast<int>(threadIdx.x) % kM;
+  a.scratch.lse_log2[block * static_cast<std::int64_t>(kThreads) + threadIdx.x] =
+      lse_in_base_2(query < a.plan.planes.seqlen_q,
+                    a.lse + static_cast<std::int64_t>(plane) * a.rows_of_plane + query, a.lse_less);
+}
 
 /// Block `block` of `blocks` writes its part of the plan and of seen.h's table; in group mode there is one.
 template <int kHeadDim, bool kGrouped>
@@ -54,9 +75,15 @@ __device__ __forceinline__ void write_plan(const Plan<kHeadDim>& plan, int block
     }
     __syncthreads();
   }
-  const int stride = kGrouped ? kThreads : plan.tiles;
-  for (int tile = block * kThreads + static_cast<int>(threadIdx.x); tile < plan.tiles; tile += stride) {
-    write_walks<kGrouped>(plan, tile);
+  const int over_keys = plan.key_walks();
+  const int all = over_keys + plan.errands.between(over_keys) + 2 * plan.errands.ends;
+  const int stride = kGrouped ? kThreads : all;
+  for (int i = block * kThreads + static_cast<int>(threadIdx.x); i < all; i += stride) {
+    if (i < over_keys) {
+      write_walk<kGrouped>(plan, i);
+    } else {
+      write_errands(plan, i - over_keys);
+    }
   }
   if (plan.seen == nullptr) return;
   constexpr int kWarps = kThreads / 32;
@@ -79,7 +106,12 @@ __global__ __launch_bounds__(kThreads,
     write_plan<kHeadDim, kGrouped>(a.plan, static_cast<int>(blockIdx.x), a.plan_blocks);
     return;
   }
-  const int block = a.row_blocks - 1 - (static_cast<int>(blockIdx.x) - a.plan_blocks);
+  const int lse_block = static_cast<int>(blockIdx.x) - a.plan_blocks;
+  if (lse_block < a.lse_blocks) {
+    write_lse(a, lse_block);
+    return;
+  }
+  const int block = a.row_blocks - 1 - (lse_block - a.lse_blocks);
   if (block < 0) {
     const std::int64_t quad = static_cast<std::int64_t>(-1 - block) * kThreads + threadIdx.x;
     if (quad < a.scratch.zeroed / 4) reinterpret_cast<float4*>(a.scratch.sums)[quad] = float4{};
@@ -102,15 +134,10 @@ __global__ __launch_bounds__(kThreads,
   FMHA_BWD_UNROLL
   for (int distance = kSharers / 2; distance > 0; distance /= 2) sum += __shfl_xor(sum, distance);
   if (sharer == 0) {
-    float lse_log2 = INFINITY;
-    if (exists) {
-      const std::int64_t at = static_cast<std::int64_t>(tile.plane) * a.rows_of_plane + row;
-      const float lse = a.lse[at];
-      if (lse != -INFINITY) lse_log2 = lse * kLog2E - a.lse_less;
-      a.d[at] = sum;
-    }
+    const std::int64_t at = static_cast<std::int64_t>(tile.plane) * a.rows_of_plane + row;
+    if (exists) a.d[at] = sum;
     const std::int64_t padded_row = static_cast<std::int64_t>(block) * kRows + row_of_block;
-    a.scratch.lse_log2[padded_row] = lse_log2;
+    a.scratch.lse_log2[padded_row] = lse_in_base_2(exists, a.lse + at, a.lse_less);
     a.scratch.d[padded_row] = sum * a.d_factor;
   }
   constexpr int kZeros = kRows * Tiling<kHeadDim>::kHdimQ / 4;
@@ -136,6 +163,7 @@ Plan<kHeadDim> plan_of(const Problem& p, const MaskRule& mask, const DeviceTenso
                        const Scratch& scratch) {
   const ShareOut share = share_out_of<kHeadDim>(p, mask);
   const std::int64_t key_tiles = divided_up(p.seqlen_k, Tiling<kHeadDim>::kN);
+  const std::int64_t alternating = alternating_heads(p, mask, key_tiles);
   return {scratch.plan,
           scratch.key_tiles_before,
           Staircase::is_one(mask) ? nullptr : scratch.seen,
@@ -147,8 +175,11 @@ Plan<kHeadDim> plan_of(const Problem& p, const MaskRule& mask, const DeviceTenso
           static_cast<int>(p.group_size()),
           static_cast<int>(share.owned),
           static_cast<int>(share.parts),
-          static_cast<int>(alternating_heads(p, mask, key_tiles)),
-          p.deterministic};
+          static_cast<int>(alternating),
+          p.deterministic,
+          runs_errands(p) ? errand_plan(p.batch * p.nhead_k, p.group_size() * plane_tiles<kHeadDim>(p),
+                                        key_tiles, share.parts, alternating, processors())
+                          : ErrandPlan{}};
 }
 
 }  // namespace
@@ -157,12 +188,16 @@ void launch_dot_do_o(const Problem& p, const MaskRule& mask, const DeviceTensors
   with_types(p, [&]<class T, int kHeadDim>() {
     constexpr int kRows = kThreads / kSharers<T, kHeadDim>;
     static_assert(Tiling<kHeadDim>::kM % kRows == 0);
-    const std::int64_t row_blocks = padded_rows<kHeadDim>(p) / kRows;
+    const std::int64_t rows = padded_rows<kHeadDim>(p);
+    const std::int64_t row_blocks = runs_errands(p) ? 0 : rows / kRows;
+    const std::int64_t lse_blocks = runs_errands(p) ? divided_up(rows, kThreads) : 0;
     const Scratch scratch = scratch_of<kHeadDim>(p, t.scratch);
     const Factors factors(p);
     const Plan<kHeadDim> plan = plan_of<kHeadDim>(p, mask, t, scratch);
-    const std::int64_t plan_blocks = p.grouped() ? 1 : divided_up(plan.tiles, kThreads);
-    const std::int64_t blocks = plan_blocks + row_blocks + divided_up(scratch.zeroed / 4, kThreads);
+    const std::int64_t plan_blocks =
+        p.grouped() ? 1 : divided_up(all_walks<kHeadDim>(p, share_out_of<kHeadDim>(p, mask)), kThreads);
+    const std::int64_t blocks =
+        plan_blocks + lse_blocks + row_blocks + divided_up(scratch.zeroed / 4, kThreads);
     const DotDoOArguments<T, kHeadDim> arguments = {static_cast<const T*>(t.d_o),
                                                     static_cast<const T*>(t.o),
                                                     t.lse,
@@ -176,6 +211,7 @@ void launch_dot_do_o(const Problem& p, const MaskRule& mask, const DeviceTensors
                                                     static_cast<int>(device_rows_q(p)),
                                                     plan,
                                                     static_cast<int>(plan_blocks),
+                                                    static_cast<int>(lse_blocks),
                                                     static_cast<int>(row_blocks)};
     launch(p.grouped() ? dot_do_o_kernel<T, kHeadDim, true> : dot_do_o_kernel<T, kHeadDim, false>, blocks,
            kThreads, 0, stream, arguments);

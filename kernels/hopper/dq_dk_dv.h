@@ -36,6 +36,7 @@
 
 #include <type_traits>
 
+#include "kernels/hopper/errands.h"
 #include "kernels/hopper/featured_scores.h"
 #include "kernels/hopper/load.h"
 #include "kernels/hopper/ptx/dependence.h"
@@ -116,14 +117,14 @@ __device__ __forceinline__ void add_last_dq(const DqDkDvArguments<kHeadDim>& a,
   products_wait<0>();
   products_finished(dq);
   __syncwarp();
-  if (thread_of_warpgroup() % 32 == 0) {
-    barrier_arrive(shared.ds_empty[ds_in.stage]);
-    if (kFreesK) barrier_arrive(shared.k_empty[k_stage]);
-  }
+  if (arrives(thread_of_warpgroup() % 32)) barrier_arrive(shared.ds_empty[ds_in.stage]);
   ds_in.advance();
   take_turn<kHasTurns>(shared, visits - 1);
   add_sums(dq_of_visit<kHalf>(a, shared, visits - 1), dq);
   give_turn<kHasTurns>(shared, visits - 1);
+  if (!kFreesK) return;
+  __syncwarp();
+  if (arrives(thread_of_warpgroup() % 32)) barrier_arrive(shared.k_empty[k_stage]);
 }
 
 /// The second warpgroup's part in a visit in which none of its keys is seen, when there is no visit before:
@@ -139,7 +140,7 @@ __device__ __forceinline__ void skip_visit(SharedMemory<kHeadDim>& shared, Progr
   fence_async_proxy();
   barrier_wait(shared.query_full[ring.stage], ring.parity);
   __syncwarp();
-  if (thread_of_warpgroup() % 32 == 0) {
+  if (arrives(thread_of_warpgroup() % 32)) {
     barrier_arrive(shared.ds_full[ds_out.stage]);
     barrier_arrive(shared.query_empty[ring.stage]);
   }
@@ -191,7 +192,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     float2 rows[kM / 8];
     if (kReadsAhead) read_rows<kM>(rows, shared.lse_log2[stage], lane());
     if (Scores::kNeedsHead) __syncwarp();  // for the compiler, which spills without it
-    const int first_query = read_of_loader(shared.first_query[stage]);
+    const int first_query = shared.first_query[stage];
     const bool hides = hides_some<M, kHalf, kHeadDim>(walk, first_query);
     products_wait<1>();
     products_finished(s);
@@ -206,7 +207,7 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     products_wait<0>();
     products_finished(dp);
     // V is free. Scored variants say so later: here some would spill.
-    if (!Scores::kNeedsHead && t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
+    if (!Scores::kNeedsHead && t == tiles - 1 && arrives(lane())) barrier_arrive(shared.v_empty[kHalf]);
     if (!kReadsAhead) read_rows<kM>(rows, shared.d[stage], lane());
     std::uint32_t p[kM / 16][4];
     std::uint32_t ds[kM / 16][4];
@@ -222,8 +223,8 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     multiply_rows<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
     fence_async_proxy();
     __syncwarp();
-    if (lane() == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
-    if (Scores::kNeedsHead && t == tiles - 1 && lane() == 0) barrier_arrive(shared.v_empty[kHalf]);
+    if (arrives(lane())) barrier_arrive(shared.ds_full[ds_out.stage]);
+    if (Scores::kNeedsHead && t == tiles - 1 && arrives(lane())) barrier_arrive(shared.v_empty[kHalf]);
     __syncwarp();
     ds_out.advance();
 
@@ -240,16 +241,16 @@ __device__ __forceinline__ void differentiate(const typename Scores::Arguments& 
     products_wait<0>();
     products_finished(dq);
     if (kHasTurns) __syncwarp();
-    if (lane() == 0) barrier_arrive(shared.query_empty[stage]);
+    if (arrives(lane())) barrier_arrive(shared.query_empty[stage]);
     if (is_any) {
-      if (lane() == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      if (arrives(lane())) barrier_arrive(shared.ds_empty[ds_in.stage]);
       ds_in.advance();
       take_turn<kHasTurns>(shared, visits - 1);
       add_sums(dq_sums, dq);
       give_turn<kHasTurns>(shared, visits - 1);
-      if (k_behind != k_stage && lane() == 0) barrier_arrive(shared.k_empty[k_behind]);
     }
     __syncwarp();
+    if (is_any && k_behind != k_stage && arrives(lane())) barrier_arrive(shared.k_empty[k_behind]);
     ring.advance();
     ++visits;
   } while (++t < tiles);
@@ -270,6 +271,7 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
   using Tile = Tiling<kHeadDim>;
   constexpr bool kReadsV = !Tile::kWide || kHalf == 1;
   constexpr int kVPart = Tile::kWide ? 0 : kHalf;
+  constexpr bool kErrands = kRunsErrands<Scores, kHasTurns>;
   Progress<kHeadDim> progress;
   const auto finish_before = [&](int k_stage) {
     if (progress.ds_in.stage == progress.ds_out.stage) return;
@@ -282,7 +284,7 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
   for (unsigned n = 0;; ++n) {
     const int k_stage = static_cast<int>(n % Scores::kKeyStages);
     barrier_wait(shared.k_full[k_stage], n / Scores::kKeyStages % 2);
-    const Walk& walk = read_of_loader(shared.walks[n % kWalks<Scores, kHeadDim>]);
+    const Walk& walk = shared.walks[n % kWalks<Scores, kHeadDim>];
     const bool skips = kHalf == 1 && Scores::kSkips && walk.skipped > 0;
     if (Scores::kKeyStages == 2 && (walk.tiles <= 0 || skips)) finish_before(k_stage ^ 1);
     if (walk.tiles == kNoWalk) {
@@ -298,7 +300,7 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
         differentiate<T, kHeadDim, M, kHasTurns, Scores, kHalf>(a, shared, walk, k_stage, k_before, progress);
         if (Scores::kKeyStages == 1) {
           __syncwarp();
-          if (thread_of_warpgroup() % 32 == 0) barrier_arrive(shared.k_empty[0]);
+          if (arrives(thread_of_warpgroup() % 32)) barrier_arrive(shared.k_empty[0]);
         }
       } else if constexpr (kHalf == 0) {
         differentiate_values<T, kHeadDim, M, kHasTurns>(a, shared, walk, k_stage, k_before, progress);
@@ -310,19 +312,21 @@ __device__ __forceinline__ void differentiate_walks(const typename Scores::Argum
         store_zero_rows(rows_of_dv<kHalf>(a, walk));
         store_zero_rows(rows_of_dk<kHalf>(a, walk));
       }
+      if constexpr (kErrands) run_errands<T, kHeadDim, kHalf>(a, shared, walk.errands, progress.ring);
       __syncwarp();
-      if (thread_of_warpgroup() % 32 == 0) {
+      if (arrives(thread_of_warpgroup() % 32)) {
         if (kReadsV) barrier_arrive(shared.v_empty[kVPart]);
         barrier_arrive(shared.k_empty[k_stage]);
       }
+      __syncwarp();
     }
   }
 }
 
-template <bool kHasTurns, int kHeadDim>
+template <bool kHasTurns, bool kErrands, int kHeadDim>
 __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
-  constexpr unsigned kWarps = 8;  // that multiply
+  constexpr unsigned kWarps = 8 * kArrivals;  // of those that multiply
   for (int s = 0; s < Tile::kKeyStages; ++s) {
     barrier_init(shared.k_full[s], 1);
     barrier_init(shared.k_empty[s], kWarps);
@@ -340,8 +344,10 @@ __device__ __forceinline__ void init_barriers(SharedMemory<kHeadDim>& shared) {
     barrier_init(shared.ds_empty[s], kWarps);
   }
   if (kHasTurns) init_turns(shared);
+  if (kErrands) init_errands(shared);
   shared.loading.walks = 0;
   shared.loading.visits = 0;
+  shared.loading.prepared_head = shared.loading.visited_head = -1;
   shared.loading.ring = {};
   fence_barrier_init();
 }
@@ -357,13 +363,17 @@ __global__ __launch_bounds__(3 * kWarpgroup,
   using Tile = Tiling<kHeadDim>;
   extern __shared__ __align__(1024) std::byte raw[];
   auto& shared = *reinterpret_cast<SharedMemory<kHeadDim>*>(raw);
-  if (threadIdx.x == 0) init_barriers<kHasTurns>(shared);
+  constexpr bool kErrands = kRunsErrands<Scores, kHasTurns>;
+  if (threadIdx.x == 0) init_barriers<kHasTurns, kErrands>(shared);
   __syncthreads();
 
   const int warpgroup = __shfl_sync(0xffffffffU, static_cast<int>(threadIdx.x) / kWarpgroup, 0);
   if (warpgroup == 0) {
     give_registers<24>();
     if (threadIdx.x < 32) load_walks<Scores, kHasTurns, kHeadDim>(a, shared);
+    if constexpr (kErrands) {
+      if (threadIdx.x == 32) tell_of_walks<kHeadDim>(a, shared);
+    }
     if (kHasTurns && threadIdx.x == 32) await_turns<kHeadDim>(a, shared);
     if (kHasTurns && threadIdx.x == 64) pass_turns<kHeadDim>(a, shared, 0);
     if (kHasTurns && threadIdx.x == 96) pass_turns<kHeadDim>(a, shared, 1);

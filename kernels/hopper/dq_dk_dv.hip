@@ -27,7 +27,7 @@ void launch_dq_dk_dv(const Problem& p, const MaskRule& mask, const DeviceTensors
                         : is_staircase ? dq_dk_dv_kernel<T, kHeadDim, Staircase, false, 0>
                                         : dq_dk_dv_kernel<T, kHeadDim, Mask, false, 0>;
     const ShareOut share = share_out_of<kHeadDim>(p, mask);
-    launch_dq_dk_dv_kernel<kHeadDim>(kernel, share, dq_dk_dv_arguments<kHeadDim>(p, t, share), stream);
+    launch_dq_dk_dv_kernel<kHeadDim>(kernel, dq_dk_dv_arguments<kHeadDim>(p, t, share), stream);
   });
 }
 

@@ -52,6 +52,7 @@ class PlainScores {
  public:
   using Arguments = DqDkDvArguments<kHeadDim>;
   static constexpr int kKeyStages = Tiling<kHeadDim>::kKeyStages;  // of K, that are used
+  static constexpr bool kErrands = !Tiling<kHeadDim>::kWide;       // of walks, see errands.h
   static constexpr bool kSkips = kHeadDim == 128;  // visits that the second warpgroup sees nothing in
   static constexpr bool kNeedsHead = false;
   static constexpr bool kKeepsThread = true;
@@ -126,6 +127,7 @@ class FeaturedScores {
   using Arguments = ScoredArguments<kHeadDim>;
   // With draws hdim 128 has no registers for the addresses of two.
   static constexpr int kKeyStages = kDrops && kHeadDim == 128 ? 1 : Tiling<kHeadDim>::kKeyStages;
+  static constexpr bool kErrands = false;
   static constexpr bool kSkips = kHeadDim == 128 && !kDrops;
   static constexpr bool kNeedsHead = true;
   static constexpr bool kKeepsThread = kHeadDim == 128 && !kDrops;  // others have no register left for it
@@ -135,8 +137,8 @@ class FeaturedScores {
                                             const Walk& walk, int stage, int first_key) {
     const int thread = kKeepsThread ? static_cast<int>(threadIdx.x) % kWarpgroup : thread_of_warpgroup();
     const int lane = thread % 32;
-    const int head = read_of_loader(shared.head[stage]);
-    const int first_query = read_of_loader(shared.first_query[stage]);
+    const int head = shared.head[stage];
+    const int first_query = shared.first_query[stage];
     const int first_of_warp = first_key + thread / 32 * 16;
     if constexpr (kSlopes) {
       const int head_q = head - walk.batch * a.nhead_q;

@@ -3,6 +3,7 @@
 
 #include "kernels/family.h"
 #include "kernels/hip_check.h"
+#include "kernels/hopper/errand_plan.h"
 #include "kernels/hopper/factors.h"
 #include "kernels/hopper/sequences.h"
 #include "kernels/hopper/share_out.h"
@@ -35,6 +36,8 @@ struct Scratch {
   unsigned* arrivals = nullptr;     // [shared key tiles, 2]: walks that have added; zero before stage 2
   unsigned* walks_taken = nullptr;  // zero before stage 2
   unsigned* turns = nullptr;        // [planes, plane_tiles] of a deterministic problem; zero before stage 2
+  unsigned* prepared = nullptr;     // [key heads], where walks have errands (errands.h); zero before stage 2
+  unsigned* visited = nullptr;      // the same
   std::int64_t zeroed = 0;          // floats and counters from sums on, a multiple of 4
   int* key_tiles_before = nullptr;  // [batch] in group mode: tiles of keys of a head before each sequence
   int2* seen = nullptr;             // [seqlen_k] in batch mode, else [rows of keys]: see seen.h
@@ -43,6 +46,18 @@ struct Scratch {
 
 /// Multiprocessors of the current device; asked for once a device.
 std::int64_t processors();
+
+/// Whether a head dimension is above 128.
+inline bool is_wide(const Problem& problem) { return problem.hdim_q > 128 || problem.hdim_v > 128; }
+
+/// Whether stages 1 and 3 are errands of stage 2 (errands.h), rather than launches of their own, but for what
+/// the walks want planned.
+inline bool runs_errands(const Problem& p) {
+  constexpr std::int64_t kMinTiles = 8;  // of queries of a head: with fewer it was slower
+  const std::int64_t tile = p.hdim_q <= 64 && p.hdim_v <= 64 ? Tiling<64>::kM : Tiling<128>::kM;
+  return !is_wide(p) && !p.grouped() && !p.deterministic && p.plain_scores() &&
+         divided_up(p.seqlen_q, tile) >= kMinTiles;
+}
 
 /// The share-out of a problem's tiles of keys on the current device, whatever the mask: no other has as many
 /// walks. A deterministic problem's are not shared: dK and dV of a shared tile are summed in any order.
@@ -59,6 +74,16 @@ ShareOut share_out_of(const Problem& p, const MaskRule& mask) {
   return for_walks(share_out_of<kHeadDim>(p), alike);
 }
 
+/// Walks over keys and of errands.
+template <int kHeadDim>
+std::int64_t all_walks(const Problem& p, const ShareOut& share) {
+  if (!runs_errands(p)) return share.walks();
+  const ErrandPlan plan =
+      errand_plan(p.batch * p.nhead_k, p.group_size() * plane_tiles<kHeadDim>(p),
+                  divided_up(p.seqlen_k, Tiling<kHeadDim>::kN), share.parts, 1, processors());
+  return share.walks() + plan.between(static_cast<int>(share.walks())) + 2 * plan.ends;
+}
+
 /// Where the parts begin in the family's scratch, which starts at `start`.
 template <int kHeadDim>
 Scratch scratch_of(const Problem& problem, void* start) {
@@ -68,27 +93,28 @@ Scratch scratch_of(const Problem& problem, void* start) {
   const std::int64_t sums = shared * Tiling<kHeadDim>::kKeyTileElements;
   Scratch scratch;
   const std::int64_t turns = problem.deterministic ? all_query_tiles<kHeadDim>(problem) : 0;
-  scratch.zeroed = sums + divided_up(2 * shared + 1 + turns, 4) * 4;
+  const std::int64_t heads = runs_errands(problem) ? problem.batch * problem.nhead_k : 0;
+  scratch.zeroed = sums + divided_up(2 * shared + 1 + turns + 2 * heads, 4) * 4;
   const std::int64_t table = problem.grouped() ? divided_up(problem.batch, 2) * 2 : 0;
   const std::int64_t keys = problem.grouped() ? device_rows_k(problem) : problem.seqlen_k;
-  const std::int64_t plan = share.walks() * static_cast<std::int64_t>(sizeof(PlannedWalk));
+  const std::int64_t walks = all_walks<kHeadDim>(problem, share);
+  const std::int64_t plan = walks * static_cast<std::int64_t>(sizeof(PlannedWalk));
   scratch.bytes =
       plan + (2 * rows + scratch.zeroed + table + 2 * keys) * static_cast<std::int64_t>(sizeof(float));
   if (start == nullptr) return scratch;
   scratch.plan = static_cast<PlannedWalk*>(start);
-  scratch.lse_log2 = reinterpret_cast<float*>(scratch.plan + share.walks());
+  scratch.lse_log2 = reinterpret_cast<float*>(scratch.plan + walks);
   scratch.d = scratch.lse_log2 + rows;
   scratch.sums = scratch.d + rows;
   scratch.arrivals = reinterpret_cast<unsigned*>(scratch.sums + sums);
   scratch.walks_taken = scratch.arrivals + 2 * shared;
   if (turns > 0) scratch.turns = scratch.walks_taken + 1;
+  if (heads > 0) scratch.prepared = scratch.walks_taken + 1;
+  if (heads > 0) scratch.visited = scratch.prepared + heads;
   scratch.key_tiles_before = reinterpret_cast<int*>(scratch.sums + scratch.zeroed);
   scratch.seen = reinterpret_cast<int2*>(scratch.key_tiles_before + table);
   return scratch;
 }
-
-/// Whether a head dimension is above 128.
-inline bool is_wide(const Problem& problem) { return problem.hdim_q > 128 || problem.hdim_v > 128; }
 
 /// What `body.template operator()<T, kHeadDim>()` returns, for a problem that the family takes and that is
 /// not wide: kHeadDim is the smallest that holds the problem's own. The copy engine fills the columns after

@@ -12,6 +12,7 @@
 // stored. Full and empty are told by a pair of barriers for each place.
 #pragma once
 
+#include "kernels/hopper/errands.h"
 #include "kernels/hopper/ptx/copy.h"
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/walk.h"
@@ -82,13 +83,24 @@ __device__ __forceinline__ void load_keys(const PlannedWalk& walk, std::byte* to
   }
 }
 
+/// to = from, four registers at a time.
+template <class T>
+__device__ __forceinline__ void copy_in_quads(T& to, const T& from) {
+  static_assert(sizeof(T) % sizeof(uint4) == 0);
+  FMHA_BWD_UNROLL
+  for (unsigned i = 0; i < sizeof(T) / sizeof(uint4); ++i) {
+    reinterpret_cast<uint4*>(&to)[i] = reinterpret_cast<const uint4*>(&from)[i];
+    asm volatile("" ::: "memory");
+  }
+}
+
 /// Walks of a block that are known at a time, number n at n % kWalks: a walk is known until K is free, or
 /// until the next is where wide.h frees K before it stores.
 template <class Scores, int kHeadDim>
 inline constexpr unsigned kWalks = Tiling<kHeadDim>::kWide ? 2U : unsigned{Scores::kKeyStages};
 
 /// Makes the walk that is being loaded known with its K, when there is room for it, and loads its V.
-template <class Scores, int kHeadDim>
+template <class Scores, bool kErrands, int kHeadDim>
 __device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
   using Tile = Tiling<kHeadDim>;
@@ -96,8 +108,8 @@ __device__ __forceinline__ void begin_walk(const DqDkDvArguments<kHeadDim>& a,
   const unsigned n = shared.loading.walks;
   constexpr unsigned kKeyStages = Scores::kKeyStages;
   const unsigned place = n % kKeyStages;
-  barrier_wait(shared.k_empty[place], n / kKeyStages % 2 ^ 1);
-  shared.walks[n % kWalks<Scores, kHeadDim>] = walk.walk;
+  barrier_wait((kErrands ? shared.told : shared.k_empty)[place], n / kKeyStages % 2 ^ 1);
+  copy_in_quads(shared.walks[n % kWalks<Scores, kHeadDim>], walk.walk);
   load_keys<kHeadDim, Tile::kN>(walk, shared.k[place], a.k, Tile::kQPanels, walk.walk.first_key,
                                 shared.k_full[place]);
   FMHA_BWD_UNROLL
@@ -119,28 +131,33 @@ __device__ __forceinline__ unsigned blocks_of_grid() {
 template <class Scores, bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void load_walks(const DqDkDvArguments<kHeadDim>& a,
                                            SharedMemory<kHeadDim>& shared) {
+  constexpr bool kErrands = kRunsErrands<Scores, kHasTurns>;
   int number = static_cast<int>(blockIdx.x);
   while (number < a.walks) {
-    constexpr int kWords = sizeof(PlannedWalk) / sizeof(int);
-    static_assert(kWords <= 32);
+    constexpr int kQuads = sizeof(PlannedWalk) / sizeof(uint4);
+    static_assert(kQuads <= 32);
     const int lane = thread_of_warpgroup();
-    if (lane < kWords) {
-      reinterpret_cast<int*>(&shared.loading.walk)[lane] =
-          reinterpret_cast<const int*>(a.plan + number)[lane];
+    if (lane < kQuads) {
+      reinterpret_cast<uint4*>(&shared.loading.walk)[lane] =
+          reinterpret_cast<const uint4*>(a.plan + number)[lane];
     }
     __syncwarp();
     if (threadIdx.x == 0) {
       auto& ring = shared.loading.ring;
-      const int& tiles = shared.loading.walk.walk.tiles;  // read anew each time, there are few registers
+      const Walk& walk = shared.loading.walk.walk;  // read anew each time, there are few registers
       int t = 0;
       do {
-        if (t < tiles) {
+        if (t < walk.tiles) {
+          if constexpr (kErrands) {
+            if (t == 0) await_prepared(a, shared);
+          }
           barrier_wait(shared.query_empty[ring.stage], ring.parity ^ 1);
           load_next_tile<Scores::kNeedsHead, kHasTurns>(a, shared, ring.stage);
           ring.advance();
         }
-        if (t == 0) begin_walk<Scores>(a, shared);
-      } while (++t < tiles);
+        if (t == 0) begin_walk<Scores, kErrands>(a, shared);
+      } while (++t < walk.tiles);
+      if constexpr (kErrands) load_errands(a, shared);
       ++shared.loading.walks;
       number = static_cast<int>(blocks_of_grid() + atomicAdd(a.walks_taken, 1U));
     }
@@ -148,7 +165,7 @@ __device__ __forceinline__ void load_walks(const DqDkDvArguments<kHeadDim>& a,
   }
   if (threadIdx.x == 0) {
     shared.loading.walk.walk.tiles = kNoWalk;
-    begin_walk<Scores>(a, shared);
+    begin_walk<Scores, kErrands>(a, shared);
     for (int thread = 0; kHasTurns && thread < 2; ++thread) {  // to each of those that pass turns on
       make_visit_known<kHasTurns>(shared, {0, 0, 0, true});
     }

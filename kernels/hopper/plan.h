@@ -2,13 +2,14 @@
 // divisions and searches would stand between one walk and the next.
 #pragma once
 
+#include "kernels/hopper/errand_plan.h"
 #include "kernels/hopper/walk.h"
 
 namespace fmha_bwd::FMHA_BWD_PLATFORM::hopper {
 
 template <int kHeadDim>
 struct Plan {
-  PlannedWalk* walks;     // [owned + (tiles - owned) * parts], see share_out.h
+  PlannedWalk* walks;     // of keys (share_out.h) and of errands, in the order that they are taken in
   int* key_tiles_before;  // [batch] in group mode: tiles of keys of a head before each sequence
   int2* seen;             // see seen.h; nullptr where nobody asks for it
   Planes<Tiling<kHeadDim>::kM> planes;
@@ -21,6 +22,15 @@ struct Plan {
   int parts;
   int alternating;  // heads whose walks alternate, see turns.h
   bool in_order;    // whether additions to dQ are
+  ErrandPlan errands;
+
+  /// Walks over keys.
+  __device__ __forceinline__ int key_walks() const { return owned + (tiles - owned) * parts; }
+  /// The place of errand_plan.h that number `number` of them begins at.
+  __device__ __forceinline__ std::int64_t place_of(int number) const {
+    return number < owned ? static_cast<std::int64_t>(number) * parts
+                          : static_cast<std::int64_t>(owned) * parts + (number - owned);
+  }
 };
 
 /// A tile of keys of one head of one sequence.
@@ -30,13 +40,13 @@ struct KeyTile {
   int index;
 };
 
-/// Tile number `tile` of all. Where additions to dQ are in order, `alternating` heads of a sequence take
-/// turns.
+/// Tile number `tile` of all. `alternating` heads take turns, in group mode those of a sequence.
 template <bool kGrouped, int kHeadDim>
 __device__ __forceinline__ KeyTile key_tile_of(const Plan<kHeadDim>& plan, int tile) {
   int sequence = 0;
   int key_tiles = plan.key_tiles;
-  int of_sequence = 0;
+  int heads_of_all = plan.nhead_k;
+  int of_sequence = tile;
   if (kGrouped) {
     int end = plan.planes.count;
     while (end - sequence > 1) {
@@ -46,14 +56,15 @@ __device__ __forceinline__ KeyTile key_tile_of(const Plan<kHeadDim>& plan, int t
     key_tiles = static_cast<int>(divided_up(plan.planes.sequences[sequence].seqlen_k, Tiling<kHeadDim>::kN));
     of_sequence = tile - plan.key_tiles_before[sequence] * plan.nhead_k;
   } else {
-    sequence = tile / (key_tiles * plan.nhead_k);
-    of_sequence = tile % (key_tiles * plan.nhead_k);
+    heads_of_all *= plan.planes.count;
   }
   const int first_head = of_sequence / (key_tiles * plan.alternating) * plan.alternating;
-  const int left = plan.nhead_k - first_head;
+  const int left = heads_of_all - first_head;
   const int heads = left < plan.alternating ? left : plan.alternating;
   const int of_heads = of_sequence - first_head * key_tiles;
-  return {sequence, first_head + of_heads % heads, of_heads / heads};
+  const int head = first_head + of_heads % heads;
+  if (!kGrouped) sequence = head / plan.nhead_k;
+  return {sequence, kGrouped ? head : head % plan.nhead_k, of_heads / heads};
 }
 
 /// Which queries see the tiles of keys of one sequence, in tiles of queries.
@@ -175,23 +186,24 @@ __device__ __forceinline__ PlannedWalk walk_over(const Plan<kHeadDim>& plan, con
   return planned;
 }
 
-/// Writes the walk or the walks of tile number `tile`. A walk's `tiles` is 0 where nothing is to be visited:
-/// no query sees the keys (`parts` is 0 then), or other walks visit all.
+/// Writes walk number `number` of those over keys. A walk's `tiles` is 0 where nothing is to be visited: no
+/// query sees the keys (`parts` is 0 then), or other walks visit all.
 template <bool kGrouped, int kHeadDim>
-__device__ __forceinline__ void write_walks(const Plan<kHeadDim>& plan, int tile) {
-  PlannedWalk planned = walk_over<kGrouped>(plan, key_tile_of<kGrouped>(plan, tile));
-  if (tile < plan.owned) {
-    plan.walks[tile] = planned;
-    return;
-  }
+__device__ __forceinline__ void write_walk(const Plan<kHeadDim>& plan, int number) {
+  const bool owns = number < plan.owned;
+  const int of_shared = number - plan.owned;
+  const int tile = owns ? number : plan.owned + of_shared / plan.parts;
+  const int part = owns ? 0 : of_shared % plan.parts;
+  const KeyTile keys = key_tile_of<kGrouped>(plan, tile);
+  PlannedWalk planned = walk_over<kGrouped>(plan, keys);
   Walk& walk = planned.walk;
-  const int tiles_a_head = planned.end_tile - planned.first_tile;
-  const std::int64_t all = walk.tiles;
-  walk.shared = tile - plan.owned;
-  walk.skipped = 0;
-  walk.parts = walk.tiles < plan.parts ? walk.tiles : plan.parts;
-  planned.start_tile = planned.first_tile;
-  for (int part = 0; part < plan.parts; ++part) {
+  if (!owns) {
+    const int tiles_a_head = planned.end_tile - planned.first_tile;
+    const std::int64_t all = walk.tiles;
+    walk.shared = tile - plan.owned;
+    walk.skipped = 0;
+    walk.parts = walk.tiles < plan.parts ? walk.tiles : plan.parts;
+    planned.start_tile = planned.first_tile;
     walk.tiles = 0;
     if (part < walk.parts) {
       const int begin = static_cast<int>(all * part / walk.parts);
@@ -199,8 +211,46 @@ __device__ __forceinline__ void write_walks(const Plan<kHeadDim>& plan, int tile
       planned.next_tile = planned.first_tile + begin % tiles_a_head;
       planned.next_head = walk.head_k * plan.group_size + begin / tiles_a_head;
     }
-    plan.walks[plan.owned + walk.shared * plan.parts + part] = planned;
   }
+  walk.key_head = -1;
+  if (plan.errands.tiles > 0) {
+    walk.key_head = keys.sequence * plan.nhead_k + keys.head_k;
+    walk.places = owns ? plan.parts : 1;
+  }
+  plan.walks[plan.errands.ends + number + (plan.errands.tiles > 0 ? number / plan.errands.every : 0)] =
+      planned;
+}
+
+/// Writes walk number `index` of those that have errands only: those before all others, those between them,
+/// and those after them.
+template <int kHeadDim>
+__device__ __forceinline__ void write_errands(const Plan<kHeadDim>& plan, int index) {
+  const ErrandPlan& errands = plan.errands;
+  const int key_walks = plan.key_walks();
+  const int between = errands.between(key_walks);
+  ErrandPlan::Span prepares = {};
+  ErrandPlan::Span converts = {};
+  int at = index;
+  if (index < errands.ends) {
+    prepares = errands.to_prepare_first(index);
+  } else if (index < errands.ends + between) {
+    const int group = index - errands.ends;
+    const int first = group * errands.every;
+    const int end = first + errands.every < key_walks ? first + errands.every : key_walks;
+    prepares = errands.to_prepare(plan.place_of(first), plan.place_of(end));
+    converts = errands.to_convert(plan.place_of(first), plan.place_of(end));
+    at = errands.ends + end + group;
+  } else {
+    converts = errands.to_convert_last(index - errands.ends - between);
+    at = key_walks + index;
+  }
+  PlannedWalk planned = {};
+  planned.walk.shared = -1;
+  planned.walk.parts = 1;
+  planned.walk.key_head = -1;
+  planned.walk.errands = {prepares.end - prepares.begin, prepares.begin, converts.end - converts.begin,
+                          converts.begin};
+  plan.walks[at] = planned;
 }
 
 /// Tiles of keys that seen.h's table is of: those of a head of all sequences, or in batch mode of one, for

@@ -43,6 +43,27 @@ __device__ __forceinline__ void store_rows(const RowsOut& to, int first_column,
   }
 }
 
+/// The same of the transposed sums: their 64 columns are the rows, their 64 rows the columns.
+template <class T>
+__device__ __forceinline__ void store_columns_as_rows(const RowsOut& to, const float (&sums)[32],
+                                                      float factor) {
+  const int thread = thread_of_warpgroup();
+  const bool odd = thread % 2 == 1;
+  const int row = thread % 32 / 4;
+  const int column = thread / 32 * 16 + (odd ? 8 : 0) + thread % 4 / 2 * 4;
+  std::uint16_t* const place = to.first + row * to.stride + column;
+  FMHA_BWD_UNROLL
+  for (int i = 0; i < 8; ++i) {
+    const float* const s = &sums[4 * i];
+    const std::uint32_t left = transposed(pack<T>(s[0] * factor, s[1] * factor));
+    const std::uint32_t right = transposed(pack<T>(s[2] * factor, s[3] * factor));
+    const std::uint32_t other = __shfl_xor(odd ? left : right, 1);
+    if (row + 8 * i < to.rows && column < to.columns) {
+      *reinterpret_cast<uint2*>(place + 8 * i * to.stride) = odd ? uint2{other, right} : uint2{left, other};
+    }
+  }
+}
+
 /// Zeros in their place.
 __device__ __forceinline__ void store_zero_rows(const RowsOut& to) {
   const int thread = thread_of_warpgroup();

@@ -23,8 +23,8 @@ void launch_with(const Problem& p, const MaskRule& mask, const DeviceTensors& t,
       TileDraws(dropout_draws(p)),
       p.softcap > 0.0F,
       p.dropout.probability > 0.0F};
-  launch_dq_dk_dv_kernel<kHeadDim>(dq_dk_dv_kernel<T, kHeadDim, Staircase, false, kFeatures>, share,
-                                   arguments, stream);
+  launch_dq_dk_dv_kernel<kHeadDim>(dq_dk_dv_kernel<T, kHeadDim, Staircase, false, kFeatures>, arguments,
+                                   stream);
 }
 
 }  // namespace

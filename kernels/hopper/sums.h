@@ -26,7 +26,7 @@ template <int kHalf, int kHeadDim>
 __device__ __forceinline__ float* dq_of_visit(const DqDkDvArguments<kHeadDim>& a,
                                               const SharedMemory<kHeadDim>& shared, unsigned visit) {
   constexpr int kElements = Tiling<kHeadDim>::kQueryTileElements;
-  const int tile = read_of_loader(shared.visits[visit % kVisits].tile_index);
+  const int tile = shared.visits[visit % kVisits].tile_index;
   return a.dq_acc + static_cast<std::int64_t>(tile) * kElements + kHalf * (kElements / 2) +
          4 * thread_of_warpgroup();
 }

@@ -34,7 +34,7 @@ template <bool kHasTurns, int kHeadDim>
 __device__ __forceinline__ void give_turn(SharedMemory<kHeadDim>& shared, unsigned visit) {
   if (!kHasTurns) return;
   __syncwarp();
-  if (threadIdx.x % 32 == 0) barrier_arrive(shared.turn_done[visit % kTurns]);
+  if (arrives(static_cast<int>(threadIdx.x) % 32)) barrier_arrive(shared.turn_done[visit % kTurns]);
 }
 
 /// Initialises the barriers.
@@ -43,7 +43,7 @@ __device__ __forceinline__ void init_turns(Shared& shared) {
   for (int i = 0; i < kVisits; ++i) barrier_init(shared.turn_known[i], 1);
   for (int i = 0; i < kTurns; ++i) {
     barrier_init(shared.turn_come[i], 1);
-    barrier_init(shared.turn_done[i], 8);  // a lane of each multiplying warp
+    barrier_init(shared.turn_done[i], 8 * kArrivals);  // multiplying warps
     barrier_init(shared.turn_given[i], 1);
   }
 }

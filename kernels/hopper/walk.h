@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/tensor.h"
+#include "kernels/hopper/divisor.h"
 #include "kernels/hopper/ptx/copy.h"
 #include "kernels/hopper/ptx/warpgroup.h"
 #include "kernels/hopper/sequences.h"
@@ -20,8 +21,16 @@ inline constexpr int kNoWalk = -1;       // for a number of tiles: there is no o
 inline constexpr unsigned kTurns = 4;    // visits on the way from one turn to the next, see turns.h
 inline constexpr unsigned kVisits = 16;  // that are known of: loaded, multiplied, or on that way
 
+/// Tiles of queries that a walk does stages 1 and 3 of (errands.h), by their number among those of all heads.
+struct Errands {
+  int prepares;
+  int first_prepared;
+  int converts;  // after those
+  int first_converted;
+};
+
 /// What the multiplying warpgroups know of a walk.
-struct Walk {
+struct alignas(16) Walk {
   int tiles;  // to visit
   int seqlen_k;
   int batch;
@@ -35,6 +44,9 @@ struct Walk {
                          // is
   int all_seen_end[2];   // and from this one on not any more
   int skipped;           // visits at first, 1 or none, in which the second 64 of the keys are not seen
+  int key_head;          // among those of all sequences; -1 where nobody is told of the walk's end
+  int places;            // of that head's, see errand_plan.h
+  Errands errands;
 };
 
 /// A walk's turns to add to the tiles of queries that it visits (turns.h).
@@ -70,6 +82,23 @@ struct Visit {
   bool ends;         // there is no such visit, nor one after it
 };
 
+/// What errands want; `prepared` is nullptr where there are none.
+struct ErrandArguments {
+  TensorMap o;        // [batch, nhead_q, seqlen_q, hdim_v], boxes of kM rows
+  float* d;           // [batch, nhead_q, rows]
+  float* padded_d;    // as in DqDkDvArguments
+  std::uint16_t* dq;  // [batch, nhead_q, seqlen_q, hdim_q], by dq_strides
+  Strides dq_strides;
+  unsigned* prepared;  // [key heads of all sequences]: tiles
+  unsigned* visited;   // [key heads of all sequences]: places (errand_plan.h) whose additions to dQ are done
+  int seqlen_q;
+  int rows;            // of d for each head: seqlen_q and padding
+  int head_places;     // of visited, when all have been
+  Divisor head_tiles;  // of prepared
+  Divisor plane_tiles;
+  Divisor nhead_q;
+};
+
 template <int kHeadDim>
 struct DqDkDvArguments {
   TensorMap q;        // [batch, nhead_q, seqlen_q, hdim_q], boxes of kM rows
@@ -89,6 +118,7 @@ struct DqDkDvArguments {
   unsigned* turns;  // [planes, plane_tiles] where additions to dQ are in order, see turns.h; else nullptr
   const PlannedWalk* plan;  // [walks], see plan.h
   const int2* seen;         // see seen.h
+  ErrandArguments errands;
   float scale;
   float scale_log2;  // scale * log2 e
   int hdim_q;
@@ -101,9 +131,11 @@ struct DqDkDvArguments {
 /// What the loading thread has to go on with, which has few registers.
 template <int kStages>
 struct Loading {
-  PlannedWalk walk;  // whose tiles it loads
-  unsigned walks;    // before that one
-  unsigned visits;   // whose tiles have been loaded
+  PlannedWalk walk;   // whose tiles it loads
+  unsigned walks;     // before that one
+  unsigned visits;    // whose tiles have been loaded
+  int prepared_head;  // a key head whose tiles are all prepared, or -1
+  int visited_head;   // one whose dQ is whole, or -1
   Ring<kStages> ring;
 };
 
@@ -139,6 +171,8 @@ struct alignas(1024) SharedMemory : SharedP<Tiling<kHeadDim>::kWide> {
   Barrier query_empty[Tile::kStages];
   Barrier ds_full[Tile::kDsStages];
   Barrier ds_empty[Tile::kDsStages];
+  Barrier prepared;                // by this block, for a walk
+  Barrier told[Tile::kKeyStages];  // that the walk has ended
   Barrier turn_known[kVisits];
   Barrier turn_come[kTurns];
   Barrier turn_done[kTurns];

@@ -113,7 +113,7 @@ __device__ __forceinline__ void add_last_dq_in_parts(const DqDkDvArguments<kHead
   products_finished(dq);
   products_finished(more_dq);
   __syncwarp();
-  if (thread_of_warpgroup() % 32 == 0) {
+  if (arrives(thread_of_warpgroup() % 32)) {
     barrier_arrive(shared.ds_empty[ds_in.stage]);
     barrier_arrive(shared.k_empty[k_stage]);
   }
@@ -171,7 +171,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
   int t = 0;
   do {
     const int stage = ring.stage;
-    const int first_query = read_of_loader(shared.first_query[stage]);
+    const int first_query = shared.first_query[stage];
     const bool hides = hides_some<M, 0, kHeadDim>(walk, first_query);
     // P in the place of S
     exponentiate<64>(s, lse, a.scale_log2);
@@ -200,7 +200,7 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     multiply_dq_part<T, kHeadDim, 0, 1>(more_dq, ds_before, shared.k[k_behind]);
     float* const dq_sums = dq_of_visit<0>(a, shared, visits - 1);
     products_wait<2>();
-    if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    if (arrives(lane)) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
     products_wait<1>();
     products_finished(dq);
@@ -215,8 +215,8 @@ __device__ __forceinline__ void differentiate_values(const DqDkDvArguments<kHead
     products_wait<1>();
     products_finished(more_dq);
     if (is_any) {
-      if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
-      if (k_behind != k_stage && lane == 0) barrier_arrive(shared.k_empty[k_behind]);
+      if (arrives(lane)) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      if (k_behind != k_stage && arrives(lane)) barrier_arrive(shared.k_empty[k_behind]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
       give_turn<kHasTurns>(shared, visits - 1);
@@ -274,7 +274,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
       dp[4 * j + 3] = p[4 * j + 3] * (dp[4 * j + 3] - d[j].y);
     }
     named_barrier_arrive<2 * kWarpgroup, kPRead>();
-    if (t + 1 == tiles && lane == 0) barrier_arrive(shared.v_empty[0]);
+    if (t + 1 == tiles && arrives(lane)) barrier_arrive(shared.v_empty[0]);
     std::uint32_t ds[4][4];
     pack_scores<T>(ds, dp);
     barrier_wait(shared.ds_empty[ds_out.stage], ds_out.parity ^ 1);
@@ -284,7 +284,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     multiply_panels<T, kHeadDim>(dk, ds, shared.q[stage], t > 0);
     fence_async_proxy();
     __syncwarp();
-    if (lane == 0) barrier_arrive(shared.ds_full[ds_out.stage]);
+    if (arrives(lane)) barrier_arrive(shared.ds_full[ds_out.stage]);
     __syncwarp();
     ds_out.advance();
 
@@ -299,7 +299,7 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     multiply_dq_part<T, kHeadDim, 1, 1>(more_dq, ds_before, shared.k[k_behind]);
     float* const dq_sums = dq_of_visit<1>(a, shared, visits - 1);
     products_wait<2>();
-    if (lane == 0) barrier_arrive(shared.query_empty[stage]);
+    if (arrives(lane)) barrier_arrive(shared.query_empty[stage]);
     ring.advance();
     products_wait<1>();
     products_finished(dq);
@@ -314,8 +314,8 @@ __device__ __forceinline__ void differentiate_keys(const DqDkDvArguments<kHeadDi
     products_wait<1>();
     products_finished(more_dq);
     if (is_any) {
-      if (lane == 0) barrier_arrive(shared.ds_empty[ds_in.stage]);
-      if (k_behind != k_stage && lane == 0) barrier_arrive(shared.k_empty[k_behind]);
+      if (arrives(lane)) barrier_arrive(shared.ds_empty[ds_in.stage]);
+      if (k_behind != k_stage && arrives(lane)) barrier_arrive(shared.k_empty[k_behind]);
       ds_in.advance();
       add_sums(dq_sums + 32 * kWarpgroup, more_dq);
       give_turn<kHasTurns>(shared, visits - 1);

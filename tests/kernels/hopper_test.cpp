@@ -1,68 +1,21 @@
 // The hopper family against the fp64 reference, on every device that has it.
-#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "base/sequences.h"
-#include "tests/kernels/family_test.h"
+#include "tests/kernels/hopper_family_test.h"
 #include "tests/kernels/score_problems.h"
 
 namespace fmha_bwd {
 namespace {
 
-constexpr std::array kTypes = {DType::fp16, DType::bf16};
-struct HeadDims {
-  std::int64_t q;
-  std::int64_t v;
-};
-/// Each kernel's own.
-constexpr std::array<HeadDims, 5> kHeadDims = {{{64, 64}, {128, 128}, {192, 128}, {192, 192}, {256, 256}}};
 /// Of problems with a soft-cap, ALiBi or dropout: each kernel's own, and such as the copy engine pads.
 constexpr std::array<HeadDims, 2> kScoredHeadDims = {{{64, 64}, {128, 128}}};
 constexpr std::array<HeadDims, 3> kPaddedHeadDims = {{{40, 40}, {64, 128}, {96, 72}}};
-constexpr Fill kFill = {.seed = 7, .standard_deviation = 1.0F};
 
-class Hopper : public FamilyTest {
+class Hopper : public HopperTest {
  protected:
-  Hopper() : FamilyTest("hopper") {}
-
-  void SetUp() override {
-    if (const auto reason = refusal(Problem{})) GTEST_SKIP() << *reason;
-  }
-
-  /// Of the device: as many blocks of stage 2 run at a time.
-  std::int64_t multiprocessors() const {
-    int count = 0;
-    EXPECT_EQ(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, GetParam().index), cudaSuccess);
-    return count;
-  }
-
-  /// As many tiles of keys as there are blocks in a wave, so that no two blocks share one.
-  Extents whole_wave(const HeadDims& hdim) const {
-    const std::int64_t keys = hdim.q > 128 || hdim.v > 128 ? 50 : 100;  // of tiles of 64 or 128
-    return {1, multiprocessors(), multiprocessors(), 300, keys, hdim.q, hdim.v};
-  }
-
-  /// Ten runs on one session, half of them onto poison and half onto what the run before left.
-  template <class Check>
-  void expect_right_in_each_run(const Problem& problem, const MaskSpec& mask, const Check& check) {
-    const Fill fill = {.seed = 7, .standard_deviation = 1.0F};
-    const Reference reference = reference_for(problem, mask, draw_inputs(problem, fill));
-    const auto session = opened(problem);
-    session->fill_inputs(fill);
-    for (int run = 0; run < 10; ++run) {
-      const std::string where = "in run " + std::to_string(run) + ", " + description_of(problem, mask);
-      if (run % 2 == 0)
-        compute(*session, mask);
-      else
-        session->backward(mask);
-      for (const TensorId id : gradients_of(problem)) expect_in_budget(*session, id, reference, where);
-      check(*session, where);
-    }
-    EXPECT_TRUE(session->damaged_guards().empty());
-  }
-
   /// Sequences about as long as tiles of queries and of keys, some of which have none of either.
   static Problem groups(const HeadDims& hdim, DType dtype) {
     Problem problem = problem_of({1, 4, 2, 1, 1, hdim.q, hdim.v}, dtype);
@@ -87,17 +40,6 @@ class Hopper : public FamilyTest {
       }
     }
     return odd;
-  }
-
-  /// In both types, for all head dimensions, in both layouts, under every mask.
-  void expect_right_in_every_form(Extents shape, float standard_deviation) {
-    for (const DType dtype : kTypes) {
-      for (const HeadDims& hdim : kHeadDims) {
-        shape.hdim_q = hdim.q;
-        shape.hdim_v = hdim.v;
-        expect_right(problem_of(shape, dtype), standard_deviation, {Layout::bhsd, Layout::bshd});
-      }
-    }
   }
 };
 
@@ -200,14 +142,6 @@ TEST_P(Hopper, TakesANegativeAndAZeroScale) {
   }
 }
 
-TEST_P(Hopper, IsRightWithMoreTilesThanRunAtATime) {
-  expect_right(problem_of({2, 8, 8, 2048, 2048, 64, 64}, DType::fp16), 1.0F);
-}
-
-TEST_P(Hopper, IsRightWithFewerTilesThanMultiprocessors) {
-  expect_right(problem_of({1, 1, 1, 4096, 4096, 128, 128}, DType::bf16), 1.0F);
-}
-
 TEST_P(Hopper, GivesARowThatSeesNoKeyZerosAndMinusInfinity) {
   for (const HeadDims& hdim : kHeadDims) {
     expect_zeros_in_rows_that_see_no_key(problem_of({1, 1, 1, 700, 300, hdim.q, hdim.v}, DType::fp16));
@@ -223,65 +157,6 @@ TEST_P(Hopper, GivesAKeyThatNoQuerySeesZeroGradients) {
 TEST_P(Hopper, GivesTheSameBitsInEitherLayout) {
   for (const HeadDims& hdim : kHeadDims) {
     expect_same_bits_in_either_layout(problem_of(whole_wave(hdim), DType::fp16));
-  }
-}
-
-// A tile of keys that one block walks over alone is summed in one order: dK and dV that move are a race.
-TEST_P(Hopper, RepeatsTheBitsOfKeyAndValueGradients) {
-  for (const HeadDims& hdim : kHeadDims) {
-    const Problem problem = problem_of(whole_wave(hdim), DType::bf16);
-    for (const MaskSpec& mask : {kNoMask, kTopLeft}) {
-      std::vector<std::byte> dk;
-      std::vector<std::byte> dv;
-      expect_right_in_each_run(problem, mask, [&](Session& session, const std::string& where) {
-        const std::vector<std::byte> new_dk = session.download(TensorId::dk).bytes;
-        const std::vector<std::byte> new_dv = session.download(TensorId::dv).bytes;
-        if (dk.empty()) {
-          dk = new_dk;
-          dv = new_dv;
-        }
-        EXPECT_TRUE(new_dk == dk) << "dK moves " << where;
-        EXPECT_TRUE(new_dv == dv) << "dV moves " << where;
-      });
-    }
-  }
-}
-
-// Windows and documents, so that blocks wait for others in some tiles and not in others, and a tile of keys
-// that nobody sees stands between two that share a tile of queries.
-TEST_P(Hopper, RepeatsAllBitsOfADeterministicProblem) {
-  for (const auto& [hdim_q, hdim_v] :
-       {std::pair<std::int64_t, std::int64_t>{64, 64}, {128, 128}, {192, 128}, {256, 256}}) {
-    Problem problem = problem_of({2, 4, 2, 900, 1000, hdim_q, hdim_v}, DType::bf16);
-    problem.deterministic = true;
-    Problem grouped = problem;
-    make_grouped(grouped, {500, 0, 64, 900}, {500, 7, 1300, 600});
-    for (const Problem& form : {problem, grouped}) {
-      for (const char* name : {"no_mask", "bottom_right", "top_left:150,30", "document:70,30,400"}) {
-        std::vector<std::vector<std::byte>> first;
-        expect_right_in_each_run(form, masks_from(name).front(),
-                                 [&](Session& session, const std::string& where) {
-                                   std::vector<std::vector<std::byte>> bits;
-                                   for (const TensorId id : gradients_of(form))
-                                     bits.push_back(session.download(id).bytes);
-                                   if (first.empty()) first = bits;
-                                   EXPECT_TRUE(bits == first) << "gradients move " << where;
-                                 });
-      }
-    }
-  }
-}
-
-// Such tiles are few, or those of a last wave that is not whole; their sums are in no order.
-TEST_P(Hopper, IsRightInEachRunWhereBlocksShareATileOfKeys) {
-  const std::int64_t tiles = multiprocessors() + multiprocessors() / 6;
-  for (const HeadDims& hdim : kHeadDims) {
-    for (const Extents& shape :
-         {Extents{1, 2, 1, 1100, 1100, hdim.q, hdim.v}, {1, tiles, tiles, 450, 100, hdim.q, hdim.v}}) {
-      for (const MaskSpec& mask : {kNoMask, kBottomRight}) {
-        expect_right_in_each_run(problem_of(shape, DType::fp16), mask, [](Session&, const std::string&) {});
-      }
-    }
   }
 }
 
@@ -394,13 +269,6 @@ TEST_P(Hopper, SeesPrefixesAndDocuments) {
   }
 }
 
-TEST_P(Hopper, SharesATileOfKeysUnderAWindow) {
-  for (const HeadDims& hdim : kHeadDims) {
-    expect_right_under(problem_of({1, 2, 1, 1100, 1100, hdim.q, hdim.v}, DType::fp16),
-                       masks_from("top_left:300,0,document_causal:1000"), kFill, {Layout::bshd});
-  }
-}
-
 TEST_P(Hopper, TakesSequencesOfDifferentLengths) {
   for (const HeadDims& hdim : {HeadDims{24, 24}, {64, 64}, {128, 128}, {192, 128}, {256, 256}}) {
     for (const Layout layout : {Layout::bhsd, Layout::bshd}) {
@@ -413,26 +281,6 @@ TEST_P(Hopper, TakesSequencesOfDifferentLengths) {
     Problem packed = problem_of({1, 4, 2, 1, 1, hdim.q, hdim.v}, DType::bf16);
     make_grouped(packed, {130, 0, 64, 200, 1}, {130, 0, 64, 200, 1});
     expect_right_under(packed, masks_from("no_mask,top_left"), kFill, {Layout::qkv});
-  }
-}
-
-TEST_P(Hopper, BlocksTakeOneWalkAfterAnother) {
-  const auto masks = masks_from("no_mask,top_left,bottom_right,top_left:60,20");
-  for (const HeadDims& hdim : kHeadDims) {
-    // More tiles of keys than multiprocessors; under top_left nobody sees the last of each head.
-    Problem problem = problem_of({12, 12, 12, 130, 270, hdim.q, hdim.v}, DType::bf16);
-    expect_right_under(problem, masks, kFill, {Layout::bshd});
-    problem.deterministic = true;
-    expect_right_under(problem, masks, kFill, {Layout::bshd});
-    std::vector<std::int64_t> seqlens_q;
-    std::vector<std::int64_t> seqlens_k;
-    for (std::int64_t n = 0; n < 60; ++n) {
-      seqlens_q.push_back(n * 37 % 200);
-      seqlens_k.push_back(n * 53 % 300);
-    }
-    Problem grouped = problem_of({1, 4, 4, 1, 1, hdim.q, hdim.v}, DType::bf16);
-    make_grouped(grouped, seqlens_q, seqlens_k);
-    expect_right_under(grouped, masks, kFill, {Layout::bshd});
   }
 }
 

@@ -45,6 +45,12 @@ __device__ __forceinline__ void store_commit_and_wait_for_reads() {
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
+/// Orders ordinary writes to global memory that the thread knows of before what the copy engine reads for it
+/// from here on.
+__device__ __forceinline__ void fence_async_proxy_of_global() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
 /// Orders the thread's ordinary writes to shared memory before what the copy engine and the tensor cores read
 /// after the next barrier.
 __device__ __forceinline__ void fence_async_proxy() {

@@ -14,24 +14,16 @@ __device__ __forceinline__ int thread_of_warpgroup() {
   return thread & (kWarpgroup - 1);
 }
 
-/// What the loading thread has written to `place` in shared memory. A warp reads it, and its lane 0 tells the
-/// loading thread so after a __syncwarp, which compute-sanitizer's racecheck does not see where the warp is
-/// known to be together. In builds for racecheck (FMHA_BWD_RACECHECK) lane 0 alone reads.
+/// Whether a lane arrives at a barrier for its warp, after a __syncwarp, and how many of a warp do: lane 0
+/// alone. Where the compiler knows that the warp is together __syncwarp is no instruction, and
+/// compute-sanitizer's racecheck does not see that the other lanes have read what lane 0 then says may be
+/// overwritten. In builds for racecheck (FMHA_BWD_RACECHECK) every lane arrives.
 #ifdef FMHA_BWD_RACECHECK
-template <class T>
-__device__ __forceinline__ T read_of_loader(const T& place) {
-  static_assert(sizeof(T) % sizeof(int) == 0);
-  T value = {};
-  if (thread_of_warpgroup() % 32 == 0) value = place;
-  auto* const words = reinterpret_cast<int*>(&value);
-  for (unsigned i = 0; i < sizeof(T) / sizeof(int); ++i) words[i] = __shfl_sync(0xffffffffU, words[i], 0);
-  return value;
-}
+inline constexpr unsigned kArrivals = 32;
+__device__ __forceinline__ bool arrives(int /*lane*/) { return true; }
 #else
-template <class T>
-__device__ __forceinline__ const T& read_of_loader(const T& place) {
-  return place;
-}
+inline constexpr unsigned kArrivals = 1;
+__device__ __forceinline__ bool arrives(int lane) { return lane == 0; }
 #endif
 
 /// Every thread of a warpgroup gets kRegisters registers, from the block's pool or back to it. kRegisters is
