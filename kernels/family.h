@@ -60,13 +60,13 @@ class Family {
                        hipStream_t stream) const = 0;
   /// Zeroes what stage 2 adds dQ into, unless stage 1 does.
   virtual void zero_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const = 0;
-  /// Stage 1: D, dSink, and what stage 2 wants prepared.
+  /// Stage 1: D, dSink, and what stage 2 wants prepared. A family may leave D to stage 2.
   virtual void dot_do_o(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                         hipStream_t stream) const = 0;
   /// Stage 2: dK, dV, dBias, and dQ added into what zero_dq or stage 1 zeroed.
   virtual void dq_dk_dv(const Problem& problem, const MaskRule& mask, const DeviceTensors& tensors,
                         hipStream_t stream) const = 0;
-  /// Stage 3: dQ from dq_acc. Not called where dq_acc has no bytes.
+  /// Stage 3: dQ from dq_acc, unless stage 2 has done it. Not called where dq_acc has no bytes.
   virtual void convert_dq(const Problem& problem, const DeviceTensors& tensors, hipStream_t stream) const = 0;
 };
 
